@@ -22,15 +22,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
+from simulation.world import (  # puts `lambda` on the import path
+    Layouts,
+    Mirror,
+    SimulatedReceipts,
+    SimulatedTable,
+    World,
+)
 
 # isort: split
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
 from bench.figures import aligned
-from bench.stand_in import Stored, StoredTable, Tables, serving, size_of
+from bench.stand_in import KEYS, Stored, StoredTable, Tables, serving, size_of
 from global_integers_core.lattice import Layout
+from global_integers_core.records import Recorded
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -50,8 +57,17 @@ ISSUED = 1_234_567
 TENANT = "tenant-0001"
 """The counter that stands for all but the first."""
 
-NAMES = {"LAYOUTS_TABLE": "layouts", "MIRROR_TABLE": "mirror", "COUNTERS_TABLE": "counters"}
+NAMES = {
+    "LAYOUTS_TABLE": "layouts",
+    "MIRROR_TABLE": "mirror",
+    "COUNTERS_TABLE": "counters",
+    "ARCHIVE_TABLE": "archive",
+    "RECEIPTS_TABLE": "receipts",
+}
 """Environment variable → name of a table."""
+
+TOKEN = "8f14e45fceea167a/0"  # noqa: S105 (no secret)
+"""As long as that of any record."""
 
 SCHEDULED: dict[str, Any] = {"schedule": True}
 
@@ -131,6 +147,8 @@ def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int
     ids = [str(UUID(int=number)) for number in range(1, len(names) + 3)]
     world = World(layouts=Layouts(ids[0]), mirror=Mirror(ids[1]), now=now)
     world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids[2:], strict=True)}
+    world.receipts |= {name: SimulatedReceipts() for name in names}
+    assert world.archive is not None
     present = tuple(names[:-1])
     each = ISSUED * len(present)
     missing = (1 + epoch % len(present) for epoch in range(1, changes + 1))
@@ -138,29 +156,35 @@ def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int
     past = tuple(Layout(epoch, 1 + (epoch - 1) * each, regions) for epoch, regions in enumerate(lists, 1))
     base = 1 + changes * each
     limit = base - 1 + WINDOW * len(present)
-    register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, past)
+    register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
-    world.layouts.record = DeploymentRecord(ids[0], 1, 0, now, desired, reconciled=True)
+    world.layouts.record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True)
     world.mirror.record = Copy(world.layouts.record, ids[1])
     last = {layout.epoch: layout.base + each for layout in past}
+    before = (changes, last.pop(changes)) if past else None
+    recorded = Recorded((*past, register.layout), last)
     for counter in (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
         world.layouts.registers[counter] = replace(register, counter=counter)
         world.mirror.copies[counter] = Copy(world.layouts.registers[counter], ids[1])
+        if past:
+            world.archive.layouts[counter] = past
         for region, item in wanted_items(register).items():
-            item = replace(item, issued=item.issued + ISSUED * item.stride)
-            world.tables[region].counters[counter] = CounterKey(item, dict(last), register.layouts)
+            item = replace(item, issued=item.issued + ISSUED * item.stride, past=before)
+            world.tables[region].items[counter], world.receipts[region].recorded[counter] = item, recorded
     return world
 
 
 def world(names: Sequence[str], counters: int) -> Tables:
     """Return the stand-in's tables after `MAX_PAST` changes of layout. Counters share their attributes."""
     tables, model = Tables(), reconciled_world(names, 2, MAX_PAST, int(time.time()))
-    here = {(names[0], NAMES["LAYOUTS_TABLE"]): model.layouts, (names[0], NAMES["MIRROR_TABLE"]): model.mirror}
-    regions = {(name, NAMES["COUNTERS_TABLE"]): table for name, table in model.tables.items()}
-    for place, table in (here | regions).items():
-        made = tables.tables[place] = StoredTable(table.id)
+    home = {"LAYOUTS_TABLE": model.layouts, "MIRROR_TABLE": model.mirror, "ARCHIVE_TABLE": model.archive}
+    found: dict[tuple[str, str], Any] = {(names[0], NAMES[name]): table for name, table in home.items()}
+    found |= {(name, NAMES["COUNTERS_TABLE"]): table for name, table in model.tables.items()}
+    found |= {(name, NAMES["RECEIPTS_TABLE"]): table for name, table in model.receipts.items()}
+    for place, table in found.items():
+        made = tables.tables[place] = StoredTable(getattr(table, "id", ""))
         for key, record in table.records().items():
-            attributes = {name: value for name, value in record.items() if name != "counter"}
+            attributes = {name: value for name, value in record.items() if name not in KEYS}
             tenants = (key.replace(TENANT, f"tenant-{number:04}") for number in range(1, counters))
             made.items |= dict.fromkeys(tenants if TENANT in key else [key], Stored(attributes, size_of(attributes)))
     return tables
@@ -186,7 +210,7 @@ def change(names: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the event of a deployment that replaces the last but one of the regions by the last one."""
     *stay, leaves, comes = names
     label = tables.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
-    return {"desired": asked([*stay, comes], [leaves], label), "follows": 1, "requested": int(time.time())}
+    return {"desired": asked([*stay, comes], [leaves], label), "follows": TOKEN, "requested": int(time.time())}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -197,13 +221,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
     parser.add_argument("--regions", type=int, default=REGIONS, help="how many (default: %(default)s)")
     parser.add_argument("--part", type=float, default=120, help="seconds of the change that are measured (120)")
+    parser.add_argument("--conflicts", type=float, default=0, help="the share of transactions that conflict (0)")
     options = parser.parse_args(arguments)
     others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
     names = [HOME, *others[: options.regions]]
     processors = sorted(os.sched_getaffinity(0))[:2]  # if there is only one, both share it
     os.sched_setaffinity(0, processors[-1:])
     tables = world(names, options.counters)
-    print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+    tables.conflicts = options.conflicts
+    conflicts = f"; {options.conflicts:.0%} of transactions conflict" if options.conflicts else ""
+    print(
+        f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout{conflicts}\n"
+    )
     with (
         serving(tables.answer, lambda region: AT_HOME if region == HOME else ABROAD) as url,
         ProcessPoolExecutor(1, get_context("spawn"), begin, (url, processors[0])) as coordinator,

@@ -13,6 +13,7 @@ from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the 
 from simulation.world import World
 
 # isort: split
+from coordinate.dynamodb.store import PAGE as ITEMS
 from coordinate.events import ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST
@@ -22,7 +23,7 @@ from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, reconciled_world
 from bench.stand_in import PAGE, size_of
 from components.settings.aws_regions import partitions
-from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of, layouts_key
 
 CASES = (
     *((counters, 3, 0) for counters in (1, 100, 1_000, 5_000)),
@@ -49,8 +50,8 @@ CONNECT = 2
 """Additional round trips of the first call to a region: TCP and TLS."""
 
 PARSE = 0.00002
-"""Seconds of processor time for each item that a scan returns, a counter's or its layouts'. It is parsed and compared,
-and metrics are computed. `python -m bench.reconcile` measures it."""
+"""Seconds of processor time for each item that a scan returns. It is parsed and compared, and metrics are computed.
+`python -m bench.reconcile` measures it."""
 
 LEASE_WRITES = 2
 """A run takes the run lock, and gives it back."""
@@ -85,7 +86,8 @@ def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple
                 size = sum(map(size_of, records)) * each
                 if not isinstance(operation, op.Clock):
                     region = getattr(operation, "region", home)
-                    trips = max(1, -(-size // PAGE)) + (0 if region in connected else CONNECT)
+                    pages = max(1, -(-size // PAGE), -(-len(records) * each // ITEMS))
+                    trips = pages + (0 if region in connected else CONNECT)
                     connected.add(region)
                     longest = max(longest, trips * (AT_HOME if region == home else ABROAD))
                 seconds += len(records) * each * PARSE if scan else 0
@@ -105,6 +107,11 @@ def reads(world: World) -> Mapping[op.Operation, Collection[Mapping[str, Any]]]:
     return {
         **dict.fromkeys((*free, *map(op.DescribeTable, world.tables)), ()),
         **{op.ScanItems(region): table.records().values() for region, table in world.tables.items()},
+        **{
+            op.ReadRecorded(region, counter): [receipts.records()[layouts_key(counter)]]
+            for region, receipts in world.receipts.items()
+            for counter in receipts.recorded
+        },
         op.ReadAdmitted(): [layouts[ADMITTED_KEY]],
         op.ReadRecord(): [layouts[RECORD_KEY]],
         op.ReadRecordCopy(): [mirror[RECORD_KEY]],

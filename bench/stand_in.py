@@ -1,8 +1,9 @@
 """A stand-in for DynamoDB, over HTTP: what the coordinator's store calls, after a delay.
 
-It takes every condition as true: a single coordinator that is measured meets no other one. It knows the operations and
-updates that `coordinate/dynamodb/` uses, and rejects all others. One server answers for all regions: the region of a
-call is in its signature, which is not checked.
+It takes every condition as true: a single coordinator that is measured meets no other one. But its own transactions
+all check one item, and DynamoDB may let them conflict: here, as large a share of them as is asked for. It knows the
+operations and updates that `coordinate/dynamodb/` uses, and rejects all others. One server answers for all regions: the
+region of a call is in its signature, which is not checked.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any, NamedTuple, cast
 
@@ -23,6 +25,8 @@ PAGE = 2**20
 """Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
 
 KEY = "counter"
+KEYS = (KEY, "receipt")
+"""The keys of tables. A table that is scanned has the first one."""
 
 HEAD = re.compile(
     rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
@@ -68,11 +72,18 @@ class Tables:
 
     tables: dict[tuple[str, str], StoredTable] = field(default_factory=dict[tuple[str, str], StoredTable])
     calls: Counter[str] = field(default_factory=Counter[str])
+    conflicts: float = 0.0
+    """The share of transactions that are cancelled since another one checks the same item."""
+    random: Random = field(default_factory=lambda: Random(0))
 
     def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one call, or raise `Rejected`: no such table or item, or no call that the store makes."""
         self.calls[operation] += 1
         if operation == "TransactWriteItems":
+            if self.random.random() < self.conflicts:
+                reasons = [{"Code": "TransactionConflict"}, {"Code": "None"}]
+                message = "Transaction cancelled [TransactionConflict, None]"
+                raise Rejected("TransactionCanceledException", message, CancellationReasons=reasons)
             for part in request["TransactItems"]:
                 if "Put" in part:  # else it is a check of a condition
                     self._put(self._table(region, part["Put"]), part["Put"]["Item"])
@@ -80,9 +91,9 @@ class Tables:
         table = self._table(region, request)
         match operation:
             case "GetItem":
-                key = request["Key"][KEY]
+                ((name, key),) = request["Key"].items()
                 stored = table.items.get(key["S"])
-                return {} if stored is None else {"Item": {KEY: key, **stored.attributes}}
+                return {} if stored is None else {"Item": {name: key, **stored.attributes}}
             case "PutItem":
                 self._put(table, request["Item"])
                 return {}
@@ -105,17 +116,19 @@ class Tables:
         return table
 
     def _put(self, table: StoredTable, item: Mapping[str, Any]) -> None:
-        attributes = {name: value for name, value in item.items() if name != KEY}
-        table.items[item[KEY]["S"]] = Stored(attributes, size_of(attributes))
+        attributes = {name: value for name, value in item.items() if name not in KEYS}
+        key = next(item[name] for name in KEYS if name in item)
+        table.items[key["S"]] = Stored(attributes, size_of(attributes))
 
     def _update(self, table: StoredTable, request: Mapping[str, Any]) -> dict[str, Any]:
-        key = request["Key"][KEY]
-        if key["S"] not in table.items:
-            raise Rejected("ValidationException", f"an update of {key}, which doesn't exist")
-        before, values = table.items[key["S"]].attributes, request.get("ExpressionAttributeValues", {})
+        ((name, key),) = request["Key"].items()
+        before: Attributes = table.items[key["S"]].attributes if key["S"] in table.items else {}
+        values = request.get("ExpressionAttributeValues", {})
         assignments, removed = changes(request["UpdateExpression"])
-        item = {KEY: key} | {name: value for name, value in before.items() if name not in removed}
+        item: dict[str, Any] = {name: key} | {name: value for name, value in before.items() if name not in removed}
         for name, value, source, addend in assignments:
+            if source and source not in before:
+                raise Rejected("ValidationException", f"an update of {key}, which has no {source}")
             item[name] = values[value] if value else before[source]
             if addend:
                 item[name] = {"N": str(int(before[source]["N"]) + int(values[addend]["N"]))}
@@ -131,7 +144,7 @@ class Tables:
             attributes = {KEY: {"S": key}, **table.items[key].attributes}
             found.append({name: attributes[name] for name in wanted if name in attributes})
             size += len(KEY) + len(key) + table.items[key].size
-            if size >= PAGE:
+            if size >= PAGE or len(found) == request.get("Limit"):
                 return {"Items": found, "LastEvaluatedKey": {KEY: {"S": key}}}
         return {"Items": found}
 

@@ -60,7 +60,6 @@ class PythonFunction(pulumi.ComponentResource):
         timeout: int,
         log_retention_days: int,
         reserved_concurrency: int = -1,
-        role_description: pulumi.Input[str] | None = None,
         after: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -73,9 +72,7 @@ class PythonFunction(pulumi.ComponentResource):
             kms_key_id=settings.kms_key(region) or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
-        self.role = role(
-            f"{name}-role", role_name, "lambda.amazonaws.com", settings, self, description=role_description
-        )
+        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
         document = pulumi.Output.all(logs.arn, statements).apply(
             # Of all streams of the group: Lambda names them.
             lambda known: policy([allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{known[0]}:*"), *known[1]])
@@ -189,28 +186,16 @@ def trusting(service: str) -> str:
     return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
 
 
-def role(
-    resource: str,
-    name: str,
-    service: str,
-    settings: Settings,
-    parent: pulumi.Resource,
-    *,
-    description: pulumi.Input[str] | None = None,
-) -> aws.iam.Role:
+def role(resource: str, name: str, service: str, settings: Settings, parent: pulumi.Resource) -> aws.iam.Role:
     """Register a role as a child of `parent`, for a service like `lambda.amazonaws.com`.
 
-    Later changes of name, path and description are ignored: the first two would replace the role, and a function whose
-    role is deleted stops. Since a role is never replaced, `description` stays as it was at the role's creation: Pulumi
-    doesn't apply `ignore_changes` to the inputs of a replacement.
+    Later changes of name and path are ignored: they would replace the role, and a function whose role is deleted stops.
     """
-    ignored = ["path", "name", *(["description"] if description is not None else [])]
     return aws.iam.Role(
         resource,
         name=name,
         path=None if settings.iam_path == "/" else settings.iam_path,
         permissions_boundary=settings.permissions_boundary or None,
         assume_role_policy=trusting(service),
-        description=description,
-        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=ignored),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=["path", "name"]),
     )

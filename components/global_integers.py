@@ -104,11 +104,12 @@ class GlobalIntegers(pulumi.ComponentResource):
     def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
         """Return what every region has. A wave's minting functions change after the checks of the wave before."""
         code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
+        witness = coordinator.witness
         after: Sequence[pulumi.Resource] = [coordinator.function.function]
         found: dict[str, RegionalCounter] = {}
         for wave in settings.waves:
             for region in wave:
-                found[region] = RegionalCounter(f"{name}-{region}", settings, region, code, after, opts=child)
+                found[region] = RegionalCounter(f"{name}-{region}", settings, region, code, witness, after, opts=child)
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
             # One check for each region: it runs when this region's function has changed, not when another one has.
             after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after

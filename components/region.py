@@ -8,6 +8,8 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
+from global_integers_core.names import MINTING_ALIAS
+
 from .function import PythonFunction, allow
 from .settings.args import Settings
 from .settings.names import ResourceNames
@@ -33,7 +35,10 @@ def cors(settings: Settings) -> dict[str, Any]:
 
 
 class RegionalCounter(pulumi.ComponentResource):
-    """A region's tables, minting function and URL. The function changes after `after`: the last wave's checks."""
+    """A region's tables, minting function and URL.
+
+    The tables are deleted before `witness`. The function changes after `after`: the last wave's checks.
+    """
 
     url: pulumi.Output[str] | None
     """None if it has no Function URL."""
@@ -50,6 +55,7 @@ class RegionalCounter(pulumi.ComponentResource):
         settings: Settings,
         region: str,
         code: pulumi.AssetArchive,
+        witness: pulumi.Resource,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -58,7 +64,7 @@ class RegionalCounter(pulumi.ComponentResource):
         protect = settings.protect and not leaving
         child = pulumi.ResourceOptions(parent=self)
 
-        make = partial(table, region=region, parent=self, protect=protect, kms_key=kms_key)
+        make = partial(table, region=region, parent=self, protect=protect, kms_key=kms_key, after=[witness])
         self.table = make(f"{name}-table", names.counters_table, stream=True)
         receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
         # The coordinator is created after the tables, so its own output can't be used.
@@ -77,7 +83,8 @@ class RegionalCounter(pulumi.ComponentResource):
                 "DEFAULT_COUNTER": settings.counters[0],
                 "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
                 "LEASE": str(settings.lease),
-                **({"COORDINATOR": coordinator} if settings.open_counters else {}),
+                "COORDINATOR": coordinator,
+                **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),
                 **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
                 **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
             },
@@ -129,8 +136,9 @@ class RegionalCounter(pulumi.ComponentResource):
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
+    """Return the ARN of the alias by which minting functions call the coordinator. They may call nothing else."""
     partition, account = table_arn.split(":")[1], table_arn.split(":")[4]
-    return f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
+    return f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}:{MINTING_ALIAS}"
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
@@ -138,5 +146,5 @@ def _statements(counters: str, receipts: str, coordinator: str, *, open_counters
     return [
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),
         allow(["dynamodb:GetItem", "dynamodb:PutItem"], receipts),
-        *([allow(["lambda:InvokeFunction"], coordinator)] if open_counters else []),
+        allow(["lambda:InvokeFunction"], coordinator),
     ]

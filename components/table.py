@@ -20,12 +20,14 @@ def table(
     key: str = "counter",
     stream: bool = False,
     expires: str | None = None,
+    after: Sequence[pulumi.Resource] = (),
 ) -> aws.dynamodb.Table:
     """Register a table that is billed on demand, with point-in-time recovery and one string key, `key`.
 
     `protect` is AWS's deletion protection and Pulumi's own. An empty `kms_key` is a key of AWS. `expires` is the
     attribute with the time of an item's deletion, in seconds since 1970. Nothing reads the stream, and it costs
-    nothing: its label is the table's creation time, which tells it from a recreated table of the same name.
+    nothing: its label is the table's creation time, which tells it from a recreated table of the same name. The table
+    is created after `after`, and deleted before it.
     """
     ttl = aws.dynamodb.TableTtlArgs(attribute_name=expires, enabled=True) if expires else None
     encryption = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key) if kms_key else None
@@ -42,7 +44,7 @@ def table(
         stream_view_type="KEYS_ONLY" if stream else None,
         ttl=ttl,
         server_side_encryption=encryption,
-        opts=pulumi.ResourceOptions(parent=parent, protect=protect, ignore_changes=STAYS),
+        opts=pulumi.ResourceOptions(parent=parent, protect=protect, depends_on=after, ignore_changes=STAYS),
     )
 
 

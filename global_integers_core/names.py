@@ -1,4 +1,4 @@
-"""The rules for counter names, which the settings, the minting function and the coordinator share."""
+"""What the settings, the minting function and the coordinator share: above all, the rules for counter names."""
 
 import re
 
@@ -12,6 +12,13 @@ counter. Whoever may call that path may mint from all of them."""
 
 CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""
+
+MAX_BLOCK = 100_000
+"""The most integers that one request mints. As JSON they are 1.8 MB; Lambda allows 6 MB."""
+
+MINTING_ALIAS = "minting"
+"""The coordinator's alias, by which minting functions call it. Through it, the coordinator takes only what they may
+ask for."""
 
 
 def reserved(counter: str) -> str:

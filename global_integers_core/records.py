@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from .lattice import Layout
 
@@ -21,8 +21,13 @@ RUN_LOCK_KEY = "/run-lock"
 """The key in the layouts table of the run lock, which keeps two scheduled runs apart."""
 
 
+ASKED_KEY = "/asked"
+"""The key in a region's receipts table of when the region last asked for integers. A receipt's key begins with a
+counter's name, and so does that of a counter's layouts."""
+
+
 def layouts_key(counter: str) -> str:
-    """Return the key of a counter's layouts in a region's counters table."""
+    """Return the key of a counter's layouts in a region's receipts table. A receipt's key has a space."""
     return f"{counter}/layouts"
 
 
@@ -32,14 +37,33 @@ def counter_of(key: str) -> str | None:
 
 
 def issued_in(epoch: int) -> str:
-    """Return the name of an item's attribute with the last integer issued in a past epoch."""
+    """Return the name of the attribute with the last integer issued in a past epoch, in a record of layouts."""
     return f"issued_{epoch}"
 
 
-def past_issued(attributes: Mapping[str, Any]) -> dict[int, int]:
-    """Return the last integer issued in each past epoch that an item's attributes remember."""
+def last_past_issued(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the epoch in which an item was before, and the last integer that was issued in it; None if it has none."""
+    if "pastEpoch" not in attributes:
+        return None
+    return int(attributes["pastEpoch"]["N"]), int(attributes["pastIssued"]["N"])
+
+
+class Recorded(NamedTuple):
+    """A counter's layouts as a region has them on record."""
+
+    layouts: tuple[Layout, ...] = ()
+    """The oldest first; none if they aren't known."""
+    issued: Mapping[int, int] = {}
+    """The last integer that this region issued in each past epoch of which it knows."""
+
+
+def recorded_of(attributes: Mapping[str, Any]) -> Recorded:
+    """Decode a counter's layouts."""
     found = ((name.removeprefix("issued_"), value) for name, value in attributes.items() if name.startswith("issued_"))
-    return {int(epoch): int(value["N"]) for epoch, value in found}
+    return Recorded(
+        history_of(attributes["history"]["S"]) if "history" in attributes else (),
+        {int(epoch): int(value["N"]) for epoch, value in found},
+    )
 
 
 @lru_cache(maxsize=256)  # a change writes the same history to every region

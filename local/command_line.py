@@ -239,6 +239,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 def _server(port: int | None) -> aws_server.Server:
     if aws_server.SERVICE.recorded() is None:
+        _forget()  # what an interrupted `down` has left
         preferred = aws_server.preferred_port()
         started = aws_server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
@@ -260,6 +261,12 @@ def _server(port: int | None) -> aws_server.Server:
     return started
 
 
+def _forget() -> None:
+    """Remove the states of all stacks: without the server that they are of, there is nothing."""
+    for name in stacks():
+        (state_folder() / f"{name}.json").unlink(missing_ok=True)
+
+
 def _outputs(options: argparse.Namespace) -> None:
     exported = Deployed(options.stack).outputs
     value = select(exported, options.path) if options.path else exported
@@ -277,8 +284,7 @@ def _down(_options: argparse.Namespace) -> None:
     ended = aws_server.SERVICE.stop()
     for name in ("tmp", "apis"):
         shutil.rmtree(state_folder() / name, ignore_errors=True)
-    for name in stacks():
-        (state_folder() / f"{name}.json").unlink(missing_ok=True)
+    _forget()
     if recorded and not ended:
         print("the server had ended already; what it left is removed")
     else:

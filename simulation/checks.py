@@ -1,21 +1,26 @@
 """A simulated world that fails if a rule is broken, and checks of what must be true in the end."""
 
-from dataclasses import dataclass, field, replace
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from coordinate.protocol.operations import Operation, WriteRecord, WriteRegister
+from coordinate.dynamodb.encoding import item_values
+from coordinate.protocol import operations as op
+from coordinate.protocol.model import Item, Register
 from coordinate.run import RunResult
-from mint.model import CounterItem, NoItem, RequestError
+from mint.model import CounterItem, NoItem, RequestError, WentBackwards
 from mint.owner import owner_document
-from mint.table import CounterTable
+from mint.table import CounterTable, HighestSeen, RollbackGuard
 
 from global_integers_core.lattice import Layout, places
+from global_integers_core.records import Recorded
 
-from .world import Layouts, Mirror, World
+from .world import AT_THE_MIRROR, Archive, Layouts, Mirror, SimulatedReceipts, SimulatedTable, World
 
 
-def reads(operation: Operation) -> bool:
+def reads(operation: op.Operation) -> bool:
     """Return whether an operation writes nothing."""
     return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeRunLock"))
 
@@ -44,24 +49,46 @@ class CheckedWorld(World):
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     epochs: int = 0
     """The highest epoch of any register so far."""
+    warm: dict[str, RollbackGuard] = field(default_factory=dict[str, RollbackGuard], repr=False)
+    """What a function in each region has seen. It refuses what its table can't have (`mint/table.py`)."""
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
-    """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
+    """What each table had at every moment: a region's name, `layouts`, `mirror`, `archive`, or `receipts <region>`."""
+    only_backups: set[str] = field(default_factory=set[str])
+    """The tables of which no later backup is made."""
+    lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
+    """Each counter's layouts since its history began, the oldest first."""
+    deleting: dict[str, int] = field(default_factory=dict[str, int])
+    """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
+    unrecorded: set[str] = field(default_factory=set[str])
+    """The regions whose receipts table was lost at any time."""
 
     def mint(self, region: str, counter: str = "c") -> int | None:
-        """Mint one integer, or raise `MintedTwice`."""
-        self._back_up(region)
-        integer = super().mint(region, counter)
-        if integer is not None:
-            self._note(region, counter, integer)
-        return integer
+        """Mint one integer, or raise `MintedTwice`. Return None if the table or a warm function has none."""
+        integers = self._seen(region, counter, lambda: [super(CheckedWorld, self).mint(region, counter)])
+        return integers[0] if integers else None
 
     def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
         """Mint a block, or raise `MintedTwice`."""
+        return self._seen(region, counter, lambda: super(CheckedWorld, self).mint_block(region, count, counter))
+
+    def _seen(self, region: str, counter: str, mint: Callable[[], Sequence[int | None]]) -> list[int]:
+        """Mint by a warm function, as `CounterTable` does."""
+        guard, before = self.warm.setdefault(region, RollbackGuard()), self.item(region, counter)
         self._back_up(region)
-        integers = super().mint_block(region, count, counter)
+        last = guard.last(counter)
+        if before is None or (guard.refused(counter) and not _accepts(guard, counter, last, before, before)):
+            return []
+        integers = [integer for integer in mint() if integer is not None]
         for integer in integers:
-            self._note(region, counter, integer)
+            self._note(region, counter, integer)  # minted, though the function may not hand it out
+        after = self.item(region, counter)
+        if after is None or (before.opening is None and not _accepts(guard, counter, last, before, after)):
+            return []
         return integers
+
+    def restart(self, region: str) -> None:
+        """Replace the region's function, which has forgotten all then."""
+        self.warm.pop(region, None)
 
     def _note(self, region: str, counter: str, integer: int) -> None:
         key = (counter, integer)
@@ -72,23 +99,54 @@ class CheckedWorld(World):
         else:
             self.minted[key] = region
 
-    def carry_out(self, operation: Operation) -> Any:
+    def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation, or raise `Unasked`."""
-        if not reads(operation):
-            at_home = "layouts" if isinstance(operation, WriteRegister | WriteRecord) else "mirror"
+        if isinstance(operation, op.RecordLayouts):
+            self._back_up(f"receipts {operation.region}")
+        elif isinstance(operation, op.WriteArchive | op.WriteDeleted):
+            self._back_up("archive")
+        elif not reads(operation):
+            at_home = "mirror" if isinstance(operation, AT_THE_MIRROR) else "layouts"
             self._back_up(getattr(operation, "region", at_home))
         held = super().carry_out(operation)
-        if held and isinstance(operation, WriteRegister):
+        if held and isinstance(operation, op.WriteRegister):
             new, record = operation.new, self.layouts.record
+            self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
+            same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
+            if operation.old is not None and same and new.epoch == operation.old.epoch and operation.old.window:
+                asked = self.layouts.record.desired.window if self.layouts.record else 0
+                if new.window > max(asked, 3 * operation.old.window):
+                    raise Stuck(f"a window has grown too much: {operation.old}, {new}")
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.layouts_id == new.layouts_id
+            advanced = advanced and bool(new.window and new.regions)  # not if items were adopted, or it is deleted
             if here and advanced and (record is None or record.desired.regions != new.regions):
                 raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
         return held
 
+    def keep(self, name: str) -> None:
+        """Keep what a table has now as its only backup."""
+        self.backups[name] = [self._content(name)]
+        self.only_backups.add(name)
+
+    def _note_layout(self, register: Register) -> None:
+        """Add a layout to the lineage. One that nothing was done by, since the register was lost, is taken out."""
+        counter = register.counter
+        if not register.regions:
+            self.deleting[counter] = register.epoch
+            return
+        another = register.epoch > self.deleting.pop(counter, register.epoch)
+        if another or not register.window:  # without a window, it is adopted: nobody knows what layout its items had
+            self.lineages[counter] = ()
+        if register.window:
+            before = tuple(layout for layout in self.lineages.get(counter, ()) if layout.epoch < register.epoch)
+            self.lineages[counter] = (*before, register.layout)
+
     def _back_up(self, name: str) -> None:
+        if name in self.only_backups:
+            return
         content = self._content(name)
         backups = self.backups.setdefault(name, [])
         if content is not None and (not backups or backups[-1] != content):
@@ -100,9 +158,14 @@ class CheckedWorld(World):
                 return self.layouts.record, dict(self.layouts.registers)
             case "mirror":
                 return self.mirror.record, dict(self.mirror.copies)
+            case "archive":
+                return (dict(self.archive.layouts), dict(self.archive.deleted)) if self.archive else None
+            case _ if name.startswith("receipts "):
+                receipts = self.receipts.get(name.removeprefix("receipts "))
+                return dict(receipts.recorded) if receipts else None
             case _:
                 table = self.tables.get(name)
-                return {counter: replace(entry) for counter, entry in table.counters.items()} if table else None
+                return dict(table.items) if table else None
 
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it. Nothing minted there is excepted any more."""
@@ -110,9 +173,9 @@ class CheckedWorld(World):
         self.restored.pop(region, None)
 
     def lose(self, name: str, how: str, random: Random) -> None:
-        """Lose a table, a region's, `layouts` or `mirror`: `gone`, `recreated` empty, or `restored` to any moment."""
+        """Lose a table: `gone`, `recreated` empty, or `restored` to any moment. The first two at home can't be gone."""
         self._back_up(name)
-        content = random.choice(self.backups[name])
+        content = random.choice(self.backups[name] or [{}])
         nothing: tuple[Any, dict[str, Any]] = (None, {})
         match name:
             case "layouts":
@@ -124,14 +187,37 @@ class CheckedWorld(World):
             case "mirror":
                 record, copies = content if how == "restored" else nothing
                 self.mirror = Mirror(self.new_id(name), record, dict(copies))
+            case "archive":
+                empty: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+                layouts, deleted = content if how == "restored" and content else empty
+                self.archive = None if how == "gone" else Archive(dict(layouts), dict(deleted), self.new_id(name))
+            case _ if name.startswith("receipts "):
+                region = name.removeprefix("receipts ")
+                self.delete_receipts(region)
+                self.unrecorded.add(region)
+                if how != "gone":
+                    self.receipts[region] = SimulatedReceipts(dict(content) if how == "restored" else {})
             case _:
                 self.delete_table(name)
                 if how != "gone":
-                    self.make_table(name)
+                    self.tables[name] = SimulatedTable(self.new_id(name))
                 if how == "restored":
-                    self.tables[name].counters = {counter: replace(entry) for counter, entry in content.items()}
+                    self.tables[name].items = dict(content)
                     self.restored[name] = self.now
                     self.forgotten[name] = self.epochs
+
+
+def _accepts(guard: RollbackGuard, counter: str, last: HighestSeen, before: Item, after: Item) -> bool:
+    log = logging.getLogger("mint.table")
+    silent, log.disabled = log.disabled, True
+    try:
+        seen = HighestSeen(before.epoch, before.issued), HighestSeen(after.epoch, after.issued)
+        guard.add(counter, last, *seen)
+    except WentBackwards:
+        return False
+    finally:
+        log.disabled = silent
+    return True
 
 
 class Stuck(AssertionError):
@@ -156,11 +242,18 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
                 if region not in outcome.pending:
                     raise Stuck(f"{region} doesn't answer, but isn't pending")
                 continue
-            item = table.counters[counter].item
+            item = table.items.get(counter)
             if item is None or item.fenced or item.opening or (item.epoch, table.id) != (register.epoch, id_):
                 raise Stuck(f"{region} has {item} in {table.id}, the register is {register}")
-            if table.counters[counter].layouts != register.layouts:
-                raise Stuck(f"{region} has outdated layouts on record: {table.counters[counter].layouts}")
+            if region in world.receipts:
+                recorded = world.receipts[region].recorded.get(counter, Recorded()).layouts
+                # If it was lost during a change, only the counter that shows a loss is sure to be recorded again.
+                forgiven = region in world.unrecorded and counter != record.desired.counters[0]
+                current = recorded[-1:] == (register.layout,)
+                if not (current or forgiven):
+                    raise Stuck(f"{region} has outdated layouts on record: {recorded}")
+                if current and recorded != world.lineages[counter][-len(recorded) :]:
+                    raise Stuck(f"{region} has a hole in its layouts: {recorded}, {world.lineages[counter]}")
             if item.ceiling > register.limit:
                 raise Stuck(f"{region} has {item}, above the limit of {register}")
             for _ in range(5):
@@ -169,9 +262,9 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
                     raise Stuck(f"{region} mints {integer} of {register}")
         for region in record.desired.leaving:
             table = world.tables.get(region)
-            entry = table.counters.get(counter) if table else None
-            if region not in world.unreachable and entry and entry.item and entry.item.issued < entry.item.ceiling:
-                raise Stuck(f"{region} has left, but mints: {entry.item}")
+            item = table.items.get(counter) if table else None
+            if region not in world.unreachable and item and item.issued < item.ceiling:
+                raise Stuck(f"{region} has left, but mints: {item}")
 
 
 class FalseOwner(AssertionError):
@@ -202,16 +295,15 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
 
 class _Table:
     def __init__(self, world: CheckedWorld, region: str) -> None:
-        table = world.tables.get(region)
-        self._counters = table.counters if table else {}
+        table, receipts = world.tables.get(region), world.receipts.get(region)
+        self._items = table.items if table else {}
+        self._recorded = receipts.recorded if receipts else {}
 
-    def layouts(self, counter: str) -> tuple[Layout, ...]:
-        entry = self._counters.get(counter)
-        return entry.layouts if entry else ()
+    def recorded(self, counter: str) -> Recorded:
+        return self._recorded.get(counter, Recorded())
 
     def item(self, counter: str) -> CounterItem:
-        entry = self._counters.get(counter)
-        if entry is None or entry.item is None:
+        item = self._items.get(counter)
+        if item is None:
             raise NoItem
-        item = entry.item
-        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, entry.attributes())
+        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, item_values(item))

@@ -10,6 +10,10 @@ COUNTERS = 2
 """How many counters a run has in progress at the same time."""
 
 
+class Conflict(Exception):
+    """Nothing was written, because another write of the same item was under way."""
+
+
 class _Steps:
     def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, index: int = 0) -> None:
         self.steps = steps
@@ -40,6 +44,9 @@ class SimulatedCoordinator:
         owner, index, operation = self.todo.pop(choose(len(self.todo)))
         try:
             answer = carry_out(operation)
+        except Conflict:
+            self.todo.append((owner, index, operation))  # it is tried again, after other operations
+            return
         except Refused as refusal:
             self._end(owner, refusal)
             return

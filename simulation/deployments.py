@@ -14,6 +14,7 @@ from components.coordinator.deployment import event, record_of
 from components.settings.values import canonical
 
 from .checks import CheckedWorld
+from .world import Archive
 
 HEADROOM = 2
 WINDOW = 12
@@ -78,19 +79,29 @@ class SimulatedPulumi:
         self._event: str | None = None
         """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
+    def forget(self) -> None:
+        """Lose Pulumi's state, and import the tables into a new one."""
+        self.first, self._event = "", None
+
     def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))
         return SimulatedSettings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
 
-    def up(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool) -> str | None:
+    def up(
+        self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool, wrong_by: int = 0
+    ) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
-        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed.
+        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed. The clock of
+        the computer that deploys is `wrong_by` so many seconds.
         """
         world = self._world
+        now = world.now + wrong_by
         self.settings = settings
         self.first = self.first or world.layouts.id
+        if refresh and world.archive is None:
+            world.archive = Archive(id=world.new_id("archive"))
         for region in settings.regions:
             if region not in self.tables or refresh:
                 world.make_table(region)
@@ -106,9 +117,9 @@ class SimulatedPulumi:
             window=settings.window,
         )
         known = record_of(json.dumps(attributes_of(read))) if read is not None else None
-        sent = event(asked, known, world.now)
+        sent = event(asked, known, now)
         if world.without == "event: the record's own" and known is not None:
-            sent = event(asked, None, world.now).replace('"follows":0', f'"follows":{known.number}')
+            sent = event(asked, None, world.now).replace('"follows":""', f'"follows":"{known.token}"')
         return None if sent == self._event else sent
 
     def succeeded(self, sent: str | None) -> list[str]:

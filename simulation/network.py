@@ -1,13 +1,16 @@
 """A network on which answers are lost, calls are throttled, and writes arrive late or twice."""
 
+from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Absent, Refused
 
-from .checks import CheckedWorld, reads
-from .world import ALIVE
+from .checks import CheckedWorld, Stuck, reads
+from .coordinator import Conflict
+from .world import ALIVE, kind_of
 
 LATENESS = 60
 """Seconds for which a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
@@ -17,7 +20,8 @@ class Network:
     """Carries operations to a world.
 
     `rates` has `lost`, the share of writes whose answer is lost, or that are late; `throttled`, of calls to a region;
-    `home fails`, of calls at home; and `out of time`, of counters that may not be begun any more.
+    `home fails`, of calls at home; `conflict`, of transactions; `clock`, of runs whose clock is wrong by minutes; and
+    `out of time`, of counters that may not be begun any more.
     """
 
     def __init__(self, world: CheckedWorld, random: Random, rates: dict[str, float]) -> None:
@@ -27,6 +31,7 @@ class Network:
         self.late: list[tuple[int, op.Operation]] = []
         """Writes that are under way, and since when."""
         self._given_up: set[tuple[object, str]] = set()
+        self._clocks: dict[object, int] = {}
         self._issued: dict[tuple[str, str], int | None] = {}
         self.hot: tuple[str, str] | None = None
         """The region and the counter of an item that is throttled whenever it is asked for."""
@@ -35,16 +40,28 @@ class Network:
         """Carry out an operation of a run. Its answer may be lost: then the run can't tell what has happened."""
         random, rates = self._random, self._rates
         match operation:
-            case op.Clock() | op.TakeRunLock():
+            case op.Clock():
+                return self._world.now + self._clocks.setdefault(run, self.wrong_by())
+            case op.TakeRunLock():
                 return self._world.carry_out(operation)
             case op.MayBegin():
                 return random.random() >= rates["out of time"]
             case _:
                 region: str | None = getattr(operation, "region", None)
-        if region is None and random.random() < rates["home fails"]:
+        archive = isinstance(operation, op.OnArchive)
+        if archive and random.random() < rates["throttled"]:
+            return Absent.UNREACHABLE
+        if region is None and not archive and random.random() < rates["home fails"]:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):
             return Absent.UNREACHABLE
+        if region is not None and self._world.denied.get(region) == kind_of(operation):
+            self._given_up.add((run, region))  # no further call of this run is made there
+        if (
+            isinstance(operation, op.WriteRegister | op.WriteRecord | op.DeleteRegister)
+            and random.random() < rates["conflict"]
+        ):
+            return self._conflict(operation)
         if reads(operation) or random.random() >= rates["lost"]:
             return self._answer(operation)
         kind = random.randrange(3)
@@ -54,7 +71,21 @@ class Network:
             answer = self._answer(operation)
             if kind == 1:
                 return answer  # and once more, later
-        return False if region is None else Absent.UNREACHABLE  # at home, the run reads again what has become of it
+        # Without an answer of the other tables at home, the run reads again what has become of them.
+        return False if region is None and not archive else Absent.UNREACHABLE
+
+    def wrong_by(self) -> int:
+        """Return by how many seconds somebody's clock is wrong."""
+        return self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0
+
+    def _conflict(self, operation: op.Operation) -> bool:
+        """Let a transaction conflict with another one. The program tries it again."""
+        if self._world.without != "conflict: tried again":
+            raise Conflict
+        old, new = (operation.old, operation.new) if isinstance(operation, op.WriteRegister) else (None, None)
+        if old is not None and new is not None and new.epoch > old.epoch:
+            raise Stuck("a conflict has lost a round of fences")
+        return False
 
     def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
         if (run, region) in self._given_up:
@@ -79,12 +110,19 @@ class Network:
                 raise Refused(f"{region}: DynamoDB refused a call")
             case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if stray:
                 raise Refused("'issued'")
+            case op.WriteRegister(old, new, record) if without == "window: no rate by a short time" and old is not None:
+                grown = old.window * 180 * record.desired.schedule_minutes // max(new.granted - old.granted, 1)
+                if new.epoch == old.epoch and new.limit > old.limit and grown > new.window:
+                    new = replace(new, window=grown, limit=new.limit + grown * len(new.regions))
+                    return world.carry_out(op.WriteRegister(old, new, record))
+            case op.WriteCopy(old, new) if without == "fence: only if the next register can be written" and old == new:
+                return True
             case op.WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
                 return True
             case op.ReadItem(region, counter) | op.PutItem(region, counter):
                 self._issued[region, counter] = world.issued(region, counter)
             case op.ScanItems(region):
-                for counter in world.tables[region].counters if region in world.tables else ():
+                for counter in world.tables[region].items if region in world.tables else ():
                     self._issued[region, counter] = world.issued(region, counter)
             case op.FenceItem(region, counter) if without == "fence: relative":
                 # It was set to what the item had issued when it was read, plus headroom: here, none at all.
@@ -98,7 +136,8 @@ class Network:
         if self.late:
             sent, operation = self.late.pop(self._random.randrange(len(self.late)))
             if self._world.now - sent <= LATENESS:
-                self._world.carry_out(operation)
+                with suppress(Refused):
+                    self._world.carry_out(operation)
 
     def forget(self, region: str | None = None) -> None:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""

@@ -1,8 +1,9 @@
 """One random schedule: what operators, tools and disasters do to the system while it mints.
 
 Deployments are killed, reverted and repeated at any step, with scheduled runs in between. Runs race, are late and
-crash. Regions are unreachable, calls are throttled, writes are carried out late, twice, or without an answer. Tables
-are lost, in the regions and at home. Operators write invalid items. The clock jumps by hours.
+crash. Callers create a counter, which operators delete. Regions are unreachable, calls are throttled, writes are
+carried out late, twice, or without an answer. Tables are lost, in the regions and at home. Operators write invalid
+items. The clock jumps by hours. Regions that ran out of integers ask for more.
 
 In the end, the system is left alone until all is reconciled. Then `up` with the settings in force must succeed,
 however much time has passed, and the next one must have nothing to do.
@@ -13,9 +14,9 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from coordinate.events import ScheduledRun
+from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
 from coordinate.protocol.admit import LATEST
-from coordinate.protocol.model import Refused
+from coordinate.protocol.model import Deploy, Refused
 from coordinate.run import RunResult, run
 
 from global_integers_core.lattice import MAX_FLOOR
@@ -68,17 +69,31 @@ class RandomSchedule:
             "for ever": _one_of(random, 0.2, 0.005),
             "throttled": _one_of(random, 0.4, 0.005, 0.03),
             "home fails": _one_of(random, 0.3, 0.002, 0.01),
+            "record loss": _one_of(random, 0.5, 0.004, 0.02),
             "lost": _one_of(random, 0.4, 0.02, 0.1, 0.3),
             "stray": _one_of(random, 0.2, 0.005),
+            "denied": _one_of(random, 0.3, 0.003, 0.01),
+            "conflict": _one_of(random, 0.4, 0.1, 0.5, 0.9),
+            "clock": _one_of(random, 0.3, 0.5),
+            "restart": _one_of(random, 0.5, 0.01, 0.1),
             "hours": _one_of(random, 0.5, 0.003, 0.02),
         }
         self.network = Network(self.world, random, self.rates)
+        # Conditions are taken out without callers, who have dice of their own: so seeds keep what they found.
+        callers = self.callers = Dice(f"callers {seed}")
+        self.rates["grant"] = 0 if without else _one_of(callers, 0.7, 0.1, 0.5)
+        self.rates["create or delete"] = 0 if without else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
+        self.minted = (*self.counters, "e") if self.rates["create or delete"] else self.counters
+        """The counters of the settings, and one that a caller creates."""
         self.pulumi = SimulatedPulumi(self.world, random, self.counters)
         self.runs: list[SimulatedCoordinator] = []
+        self.started = 0
+        self.grants: set[SimulatedCoordinator] = set()
         self.begun: dict[SimulatedCoordinator, int] = {}
+        """When those runs began that see to all counters."""
         self.asleep: dict[SimulatedCoordinator, int] = {}
         self.deploying: tuple[SimulatedCoordinator, str] | None = None
         """The run that `up` waits for, and its event."""
@@ -94,8 +109,13 @@ class RandomSchedule:
 
     def run(self) -> CheckedWorld:
         """Run the schedule, leave the system alone until it has reconciled, and repeat the last `up`; or raise."""
+        unaccepted = {*self.random.sample(REGIONS, 2)} if self.random.random() < 0.2 else set[str]()
+        self.world.unreachable |= unaccepted  # the role is new
         self._deploy()
-        for _ in range(self.random.choice((150, 400, 800))):
+        accepted = self.random.choice((10, 30, 100))
+        for number in range(self.random.choice((150, 400, 800))):
+            if number == accepted:
+                self.world.unreachable -= unaccepted - {self.for_ever}
             self._one_step()
         for _ in range(20):  # the first one may have been killed
             if self.world.layouts.record is None and self.world.mirror.record is None:
@@ -114,7 +134,10 @@ class RandomSchedule:
         if random.random() < 0.1:
             self.network.deliver()
         if random.random() < rates["schedule"]:
-            self._start(None)
+            self._start(ScheduledRun())
+        if self.callers.random() < rates["create or delete"]:
+            there = "e" in self.world.layouts.registers
+            self._start(Delete(("e",)) if there != (self.callers.random() < 0.2) else Create(("e",)))
         if self.deploying is None and random.random() < rates["deploy"]:
             self._deploy()
         elif self.deploying is not None and random.random() < 0.002:
@@ -125,8 +148,16 @@ class RandomSchedule:
             self._lose_region()
         if random.random() < rates["home loss"]:
             self._lose_home(random.choice(("layouts", "mirror")))
-        if random.random() < rates["stray"]:
+        if random.random() < rates["record loss"]:
+            self._lose_records()
+        if random.random() < rates["stray"] and self.world.layouts.record:
             self.world.stray.add(random.choice(["layouts", "mirror", *sorted(self.world.tables)]))
+        if random.random() < rates["denied"]:
+            table = random.choice(["layouts", "mirror", *REGIONS])
+            if self.world.denied.pop(table, None) is None:
+                self.world.denied[table] = random.choice(("reads", "writes"))
+        if random.random() < rates["restart"]:
+            self.world.restart(random.choice(REGIONS))
         if random.random() < rates["hours"]:
             self._pass_hours()
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
@@ -136,15 +167,18 @@ class RandomSchedule:
     def _mint(self) -> None:
         random = self.random
         if random.random() < self.minting:
-            region, counter = random.choice(REGIONS), random.choice(self.counters)
-            if random.random() < 0.1:
-                self.world.mint_block(region, random.randint(2, 5), counter)
+            region, counter = random.choice(REGIONS), random.choice(self.minted)
+            count = random.randint(2, 5) if random.random() < 0.1 else 1
+            if count > 1:
+                minted = bool(self.world.mint_block(region, count, counter))
             else:
-                self.world.mint(region, counter)
+                minted = self.world.mint(region, counter) is not None
+            if not minted and self.world.item(region, counter) and self.callers.random() < self.rates["grant"]:
+                self._grant(counter, count)
         elif random.random() < 0.2:
             top = max((integer for _, integer in self.world.minted), default=0) if random.random() < 0.1 else self.top
             self.top = top
-            ask(self.world, random.choice(REGIONS), random.choice(self.counters), random.randint(1, top + 10))
+            ask(self.world, random.choice(REGIONS), random.choice(self.minted), random.randint(1, top + 10))
 
     def _turn(self, coordinator: SimulatedCoordinator) -> None:
         if self.asleep.get(coordinator):
@@ -172,12 +206,17 @@ class RandomSchedule:
         if coordinator.ended:
             self._ended(coordinator)
 
-    def _start(self, sent: str | None) -> SimulatedCoordinator:
-        """Start a run: that of a deployment, which has sent this event, or a scheduled one."""
-        name = f"{'schedule' if sent is None else 'deployment'} {len(self.begun) + 1}"
-        request = ScheduledRun() if sent is None else deployment_of(sent)
-        started = SimulatedCoordinator(run(request, name, RunResult()))
-        self.begun[started] = self.world.now
+    def _grant(self, counter: str, count: int) -> None:
+        """Start a run for one counter, whatever other runs are at work. Its caller waits for nothing."""
+        if len(self.runs) < COORDINATORS:
+            self.grants.add(self._start(Grant(counter, count)))
+
+    def _start(self, request: Run) -> SimulatedCoordinator:
+        """Start a run."""
+        self.started += 1
+        started = SimulatedCoordinator(run(request, f"{type(request).__name__} {self.started}", RunResult()))
+        if isinstance(request, Deploy | ScheduledRun):
+            self.begun[started] = self.world.now
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
             self._forget(self.runs[self.random.randrange(COORDINATORS)])  # crashes; never the new one
@@ -200,7 +239,8 @@ class RandomSchedule:
             world.now += 1  # the resources take their time, and others are at work
             for other in list(self.runs):
                 self._turn(other)
-        sent = self.pulumi.up(chosen, read, refresh=settings is not None or random.random() < 0.5)
+        refresh = settings is not None or random.random() < 0.5
+        sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by())
         if sent is None:
             self._delete(None)
         elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
@@ -210,7 +250,7 @@ class RandomSchedule:
         old = abs(self.world.now - deployment_of(sent).requested) > LATEST
         if old and self.world.without == "admit: the same at any age":
             return  # refused
-        self.deploying = (self._start(sent), sent)
+        self.deploying = (self._start(deployment_of(sent)), sent)
 
     def _ended(self, coordinator: SimulatedCoordinator) -> None:
         self.runs.remove(coordinator)
@@ -219,6 +259,8 @@ class RandomSchedule:
         if self.deploying is not None and self.deploying[0] is coordinator:
             sent, self.deploying = self.deploying[1], None
         if not isinstance(result, RunResult) or result.record is None or result.unfinished:
+            return
+        if coordinator not in self.begun:
             return
         self.last = result
         self._mended(result, self.begun[coordinator])
@@ -229,6 +271,7 @@ class RandomSchedule:
         for region in self.pulumi.succeeded(sent):
             self.network.forget(region)
             self.world.delete_table(region)
+            self.world.delete_receipts(region)
             self.lost.pop(region, None)
 
     def _mended(self, result: RunResult, begun: int) -> None:
@@ -258,6 +301,20 @@ class RandomSchedule:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.now
 
+    def _lose_records(self) -> None:
+        """Lose the archive or a receipts table. Nothing has to be done about it: only the past is forgotten.
+
+        If a counter was deleted, the loss of its mark counts as one: a second one may need a floor.
+        """
+        name = self.random.choice(["archive", *(f"receipts {region}" for region in sorted(self.world.receipts))])
+        copy = self.world.mirror.record
+        known = [record for record in (self.world.layouts.record, copy and copy.original) if record is not None]
+        if name == "archive" and any(record.deletions.number for record in known):
+            if len(self.lost) >= self.losses:
+                return
+            self.lost[name] = self.world.now
+        self.world.lose(name, self.random.choice(("recreated", "restored", "gone")), self.random)
+
     def _finish(self) -> None:
         while self.runs:
             self.world.now += 1
@@ -279,6 +336,7 @@ class RandomSchedule:
         for name in self.rates:
             self.rates[name] = 0
         world.unreachable &= {self.for_ever} if self.for_ever else set()
+        world.denied.clear()
         self.deploying = None
         if random.random() < 0.7:
             for region in self.pulumi.tables:
@@ -293,7 +351,7 @@ class RandomSchedule:
         self.last = None
         for minting in (True, True, False):  # three scheduled runs, and hours between them
             world.now += random.choice((60, 300, LATEST))
-            self._start(None)
+            self._start(ScheduledRun())
             self._end_run(minting=minting)
         if self.losses > 1 and not self._begin_again():
             return
@@ -306,7 +364,10 @@ class RandomSchedule:
                 raise Stuck("the last runs were refused")
             check_reconciled(world, self.last)
         self._repeat()
+        if world.without is None:  # or seeds would no longer find what they found
+            self._ask_calmly()
         self._change_calmly()
+        self._delete_calmly()
 
     def _repeat(self) -> None:
         """Repeat the last `up`, however it ended, after days, twice: it succeeds, and then has nothing to do."""
@@ -314,6 +375,8 @@ class RandomSchedule:
         assert settings is not None
         if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
+        if self.world.layouts.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
+            return  # refused: at the first deployment, all must answer
         for expected in ("success", "nothing to do"):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
             sent = self.pulumi.up(settings, self.world.layouts.record, refresh=True)
@@ -343,6 +406,7 @@ class RandomSchedule:
             return
         first, second = (regions, regions[::-1]) if record.desired.regions != regions else (regions[::-1], regions)
         hot = self.counters[1:] and random.choice(self.counters[1:])
+        self._change_in_vain(first)
         for order in (first, second):
             before = {counter: world.layouts.registers[counter] for counter in self.counters}
             world.now += 60
@@ -360,6 +424,62 @@ class RandomSchedule:
             if counter != hot and after.base > max([register.base, *before_that]) + (HEADROOM + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
+    def _delete_calmly(self) -> None:
+        """Delete the counter of the callers: it is gone. Create it again: all that it mints lies above."""
+        world, record = self.world, self.world.layouts.record
+        if "e" not in self.minted or "archive" in self.lost or self.for_ever or record is None or not record.reconciled:
+            return
+        if {*record.desired.regions, *record.desired.leaving} - world.tables.keys():
+            return  # a region that is gone must answer
+        for request in (Create(("e",)), Delete(("e",)), ScheduledRun(), Create(("e",))):
+            top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
+            run = self._start(request)
+            self._end_run(minting=isinstance(request, ScheduledRun))
+            if not isinstance(run.result, RunResult):
+                raise Stuck(f"{request} is refused: {run.result}")
+            left = [region for region, table in world.tables.items() if "e" in table.items]
+            if not isinstance(request, Create) and (left or "e" in {*world.layouts.registers, *world.mirror.copies}):
+                raise Stuck(f"e is left after {request}: {left}, {world.layouts.registers}, {world.mirror.copies}")
+        for region in record.desired.regions:
+            integer = world.mint(region, "e")
+            if integer is None or integer <= top:
+                raise Stuck(f"{region} mints {integer} of e, after {top}")
+
+    def _ask_calmly(self) -> None:
+        """Want a block for which a region has too few integers: it asks, and then it mints the block."""
+        world, record = self.world, self.world.layouts.record
+        if self.for_ever or record is None or not record.reconciled:
+            return
+        for region in record.desired.regions:
+            counter = self.callers.choice(self.counters)
+            item = world.item(region, counter)
+            if item is None:
+                continue
+            count = (item.ceiling - item.issued) // item.stride + self.callers.randint(1, 50)
+            before = world.layouts.registers[counter]
+            self._start(Grant(counter, count))
+            self._end_run(minting=False)
+            after = world.layouts.registers[counter]
+            if len(world.mint_block(region, count, counter)) < count:
+                raise Stuck(f"{region} has asked for {count} integers of {counter} in vain: {before}, {after}")
+
+    def _change_in_vain(self, order: tuple[str, ...]) -> None:
+        """Change the layout while the mirror can't be written: it is refused, and nobody stops for it."""
+        world = self.world
+        world.denied["mirror"] = "writes"
+        sent = self.pulumi.up(self.pulumi.change(order, {}), world.layouts.record, refresh=False)
+        assert sent is not None
+        self.last = None
+        self._send(sent)
+        self._end_run()
+        del world.denied["mirror"]
+        for region in world.tables.keys() - world.unreachable:
+            for counter in self.counters:
+                item = world.item(region, counter)
+                leaving = world.layouts.registers[counter].regions.count(region) == 0
+                if item is not None and item.fenced and not leaving:
+                    raise Stuck(f"{region} is fenced for nothing: {item}")
+
     def _begin_again(self) -> bool:
         """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
 
@@ -367,8 +487,7 @@ class RandomSchedule:
         """
         world = self.world
         tops = [integer for _, integer in {*world.minted, *world.excepted}]
-        items = [entry.item for table in world.tables.values() for entry in table.counters.values()]
-        tops += [item.ceiling for item in items if item is not None]
+        tops += [item.ceiling for table in world.tables.values() for item in table.items.values()]
         record = world.layouts.record
         regions = record.desired.regions if record else tuple(REGIONS)
         regions = tuple(region for region in regions if region != self.for_ever)

@@ -7,12 +7,23 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.dynamodb.encoding import attributes_of, item_values
+from coordinate.dynamodb.encoding import attributes_of, deleted_values, item_values
+from coordinate.dynamodb.store import forgotten
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import MAX_PAST, Absent, Admitted, Copy, DeploymentRecord, Item, Register
+from coordinate.protocol.model import (
+    MAX_PAST,
+    Absent,
+    Admitted,
+    Copy,
+    Deleted,
+    DeploymentRecord,
+    Item,
+    Refused,
+    Register,
+)
 
 from global_integers_core.lattice import MAX_INTEGER, Layout
-from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, Recorded, history_text, issued_in, layouts_key
 
 NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""
@@ -23,15 +34,23 @@ CONDITIONS = (
     "record copy: unchanged",
     "register: unchanged",
     "register: record is admitted",
+    "register: no deletion since",
     "copy: unchanged",
+    "delete: record unchanged",
+    "delete: copy unchanged",
+    "delete: no later item",
+    "delete: no later mark",
     "renew: that epoch",
     "renew: not being opened",
     "layouts: newer",
+    "archive: newer",
     "put: no item or the other's",
     "open: own token",
     "raise: this epoch",
     "raise: not fenced",
     "raise: upwards",
+    "adopt: that epoch",
+    "adopt: not being opened",
     "fence: this epoch",
     "fence: not fenced",
     "fence: issued within",
@@ -44,6 +63,7 @@ RULES = (
     "identity: of a counters table",
     "identity: of the layouts table",
     "identity: of the mirror",
+    "identity: of the archive",
     "mirror: written before anything is done",
 )
 """What the protocol relies on besides conditions. If one is taken out, the world breaks it: it gives ceilings without a
@@ -58,6 +78,9 @@ ALIVE = (
     "stray: stops nobody",
     "unreachable: stops nobody",
     "mirror: has the first record",
+    "conflict: tried again",
+    "fence: only if the next register can be written",
+    "window: no rate by a short time",
 )
 """What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
 
@@ -66,20 +89,20 @@ Records = dict[str, dict[str, Any]]
 """A table's records as DynamoDB has them, by their key."""
 
 
-@dataclass(slots=True)
-class CounterKey:
-    """What one region's table has of one counter."""
+AT_THE_MIRROR = (
+    op.ReadRecordCopy, op.WriteRecordCopy, op.ReadCopy, op.WriteCopy, op.DeleteCopy, op.ScanCopies, op.DescribeMirror
+)  # fmt: skip
+ELSEWHERE = (op.Clock, op.TakeRunLock, op.MayBegin, op.OnArchive)
 
-    item: Item | None = None
-    issued_in: dict[int, int] = field(default_factory=dict[int, int])
-    """The last integer issued in each past epoch, which the item keeps for questions about owners."""
-    layouts: tuple[Layout, ...] = ()
-    """The layouts recorded beside the item. Neither minting nor the protocol reads them."""
 
-    def attributes(self) -> dict[str, Any]:
-        """Return the item's attributes as DynamoDB has them, without its key."""
-        assert self.item is not None
-        return item_values(self.item) | {issued_in(epoch): {"N": str(last)} for epoch, last in self.issued_in.items()}
+def kind_of(operation: op.Operation) -> str:
+    """Return whether an operation `reads` or `writes`."""
+    return "reads" if type(operation).__name__.startswith(("Read", "Describe", "Scan")) else "writes"
+
+
+def layouts_values(layouts: tuple[Layout, ...]) -> dict[str, Any]:
+    """Return layouts as DynamoDB has them, without a key."""
+    return {"epoch": {"N": str(layouts[-1].epoch)}, "history": {"S": history_text(layouts)}}
 
 
 @dataclass(slots=True)
@@ -87,18 +110,45 @@ class SimulatedTable:
     """One region's counters table."""
 
     id: str
-    counters: dict[str, CounterKey] = field(default_factory=dict[str, CounterKey])
+    items: dict[str, Item] = field(default_factory=dict[str, Item])
+
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        return {counter: {"counter": {"S": counter}, **item_values(item)} for counter, item in self.items.items()}
+
+
+@dataclass(slots=True)
+class SimulatedReceipts:
+    """One region's receipts table, without receipts. Neither minting nor the protocol reads what is recorded there."""
+
+    recorded: dict[str, Recorded] = field(default_factory=dict[str, Recorded])
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
         found: Records = {}
-        for counter, entry in self.counters.items():
-            if entry.item is not None:
-                found[counter] = {"counter": {"S": counter}, **entry.attributes()}
-            if entry.layouts:
-                key, epoch = layouts_key(counter), {"N": str(entry.layouts[-1].epoch)}
-                found[key] = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(entry.layouts)}}
+        for counter, (layouts, issued) in self.recorded.items():
+            key = layouts_key(counter)
+            past = {issued_in(epoch): {"N": str(last)} for epoch, last in issued.items()}
+            found[key] = {"receipt": {"S": key}, **layouts_values(layouts), **past}
         return found
+
+
+@dataclass(slots=True)
+class Archive:
+    """The archive: each counter's past layouts, and the marks of deleted counters."""
+
+    layouts: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
+    deleted: dict[str, Deleted] = field(default_factory=dict[str, Deleted])
+    id: str = "archive 1"
+
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        values = {counter: layouts_values(layouts) for counter, layouts in self.layouts.items()}
+        marks = {counter: deleted_values(deleted) for counter, deleted in self.deleted.items()}
+        return {
+            counter: {"counter": {"S": counter}, **values.get(counter, {}), **marks.get(counter, {})}
+            for counter in {**values, **marks}
+        }
 
 
 @dataclass(slots=True)
@@ -144,7 +194,7 @@ class Mirror:
 
 @dataclass
 class World:
-    """The layouts table and its mirror, and the table of every region that has one.
+    """The layouts table, its mirror, the archive, and the tables of every region that has some.
 
     `without` names a condition that always holds, whatever is found, or a rule that is broken.
     """
@@ -153,10 +203,15 @@ class World:
     layouts: Layouts = field(default_factory=lambda: Layouts("layouts 1"))
     mirror: Mirror = field(default_factory=lambda: Mirror("mirror 1"))
     tables: dict[str, SimulatedTable] = field(default_factory=dict[str, SimulatedTable])
+    archive: Archive | None = field(default_factory=Archive)
+    """None: it is gone."""
+    receipts: dict[str, SimulatedReceipts] = field(default_factory=dict[str, SimulatedReceipts])
     unreachable: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
     now: int = NOW
     """What every clock shows, in seconds since 1970."""
+    denied: dict[str, str] = field(default_factory=dict[str, str])
+    """Tables that may not be used: regions, `layouts`, `mirror` → `reads` or `writes`."""
     stray: set[str] = field(default_factory=set[str])
     """Tables in which an operator has written something by mistake: regions, `layouts`, `mirror`."""
     numbers: Any = field(default_factory=lambda: count(2), repr=False)
@@ -170,52 +225,60 @@ class World:
         return f"{name} {next(self.numbers)}"
 
     def make_table(self, region: str) -> None:
-        """Make a region's table if there is none."""
+        """Make a region's tables as far as there are none."""
         if region not in self.tables:
             self.tables[region] = SimulatedTable(self.new_id(region))
+        self.receipts.setdefault(region, SimulatedReceipts())
 
     def delete_table(self, region: str) -> None:
-        """Delete a region's table with all that is in it."""
+        """Delete a region's counters table with all that is in it."""
         self.tables.pop(region, None)
         self.stray.discard(region)
 
+    def delete_receipts(self, region: str) -> None:
+        """Delete a region's receipts table with all that is in it."""
+        self.receipts.pop(region, None)
+
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer, as `CounterTable.mint` does. Return None if no item or no integer is left."""
-        item = self._item(region, counter)
+        item = self.item(region, counter)
         if item is None or not self._holds("mint: below the ceiling", item.issued < item.ceiling):
             return None
         integer = item.issued + item.stride
-        self.tables[region].counters[counter].item = replace(item, issued=integer)
+        self.tables[region].items[counter] = replace(item, issued=integer)
         return integer
 
     def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
         """Mint a block, as `CounterTable.mint_block` does. Return no integers if fewer than `count` are left."""
-        item = self._item(region, counter)
+        item = self.item(region, counter)
         if item is None:
             return []
         last = item.issued + count * item.stride
         if not self._holds("mint: below the ceiling", last <= item.ceiling):
             return []
-        self.tables[region].counters[counter].item = replace(item, issued=last)
+        self.tables[region].items[counter] = replace(item, issued=last)
         return list(range(item.issued + item.stride, last + 1, item.stride))
 
     def _stray(self, table: str) -> dict[str, Any]:
         return {"ordrs": Absent.STRAY} if table in self.stray else {}
 
-    def _item(self, region: str, counter: str) -> Item | None:
+    def item(self, region: str, counter: str) -> Item | None:
+        """Return a region's item of a counter, if there is one."""
         table = self.tables.get(region)
-        entry = table.counters.get(counter) if table else None
-        return entry.item if entry else None
+        return table.items.get(counter) if table else None
 
     def issued(self, region: str, counter: str) -> int | None:
         """Return the last integer issued of a counter in a region; None if there is no item."""
-        item = self._item(region, counter)
+        item = self.item(region, counter)
         return item.issued if item else None
 
     def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says."""
         if hasattr(operation, "region"):
             return self._in_region(operation)
+        table = "mirror" if isinstance(operation, AT_THE_MIRROR) else "layouts"
+        if self.denied.get(table) == kind_of(operation) and not isinstance(operation, ELSEWHERE):
+            raise Refused(f"home: the home region's tables can't be used: {table}")
         match operation:
             case op.Clock():
                 return self.now
@@ -248,7 +311,11 @@ class World:
                 return held
             case op.WriteRegister(old, new, record):
                 held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
-                held = held and self._holds("register: record is admitted", self.layouts.admitted == record.admitted)
+                there, known = self.layouts.admitted, record.admitted
+                admitted = there is not None and there[:2] == known[:2]
+                held = held and self._holds("register: record is admitted", admitted)
+                counted = there is not None and there.deletions == known.deletions
+                held = held and self._holds("register: no deletion since", counted)
                 if held:
                     self.layouts.registers[new.counter] = new
                 return held
@@ -263,76 +330,133 @@ class World:
                 if held:
                     self.mirror.copies[counter] = new
                 return held
+            case op.DeleteRegister(old, record, new):
+                held = self._holds("delete: record unchanged", self.layouts.record == record)
+                if held:
+                    self.layouts.registers.pop(old.counter, None)
+                    self.layouts.record, self.layouts.without_admitted = new, False
+                return held
+            case op.DeleteCopy(old):
+                counter = old.original.counter
+                held = self._holds("delete: copy unchanged", self.mirror.copies.get(counter) == old)
+                if held:
+                    self.mirror.copies.pop(counter, None)
+                return held
+            case op.DescribeArchive() | op.ReadDeleted() | op.WriteDeleted() | op.ReadArchive() | op.WriteArchive():
+                return Absent.GONE if self.archive is None else self._on_archive(self.archive, operation)
             case _:
                 raise TypeError(f"{operation} is not an operation")
 
+    def _on_archive(self, archive: Archive, operation: op.OnArchive) -> Any:
+        match operation:
+            case op.DescribeArchive():
+                return self._id("identity: of the archive", archive.id)
+            case op.ReadDeleted(counter):
+                return archive.deleted.get(counter)
+            case op.WriteDeleted(counter, deleted):
+                there = archive.deleted.get(counter)
+                held = self._holds("delete: no later mark", there is None or there.epoch < deleted.epoch)
+                if held:
+                    archive.deleted[counter] = deleted
+                return held
+            case op.ReadArchive(counter):
+                return archive.layouts.get(counter, ())
+            case op.WriteArchive(counter, layouts):
+                held = self._holds("archive: newer", _newer(archive.layouts.get(counter, ()), layouts))
+                if held:
+                    archive.layouts[counter] = layouts
+                return held
+
     def _in_region(self, operation: Any) -> Any:
-        if operation.region in self.unreachable:
+        if operation.region in self.unreachable or self.denied.get(operation.region) == kind_of(operation):
             return Absent.UNREACHABLE
+        if isinstance(operation, op.RecordLayouts | op.ReadRecorded):
+            receipts = self.receipts.get(operation.region)
+            return Absent.GONE if receipts is None else self._on_record(receipts, operation)
         table = self.tables.get(operation.region)
         if table is None:
             return Absent.GONE
         if isinstance(operation, op.DescribeTable):
             return self._id("identity: of a counters table", table.id)
         if isinstance(operation, op.ScanItems):
-            found = {counter: entry.item for counter, entry in table.counters.items() if entry.item is not None}
-            return found | self._stray(operation.region)
-        entry = table.counters.get(operation.counter)
+            return table.items | self._stray(operation.region)
+        item = table.items.get(operation.counter)
         if isinstance(operation, op.ReadItem):
-            return entry.item if entry else None
-        return self._write(table.counters.setdefault(operation.counter, CounterKey()), operation)
+            return item
+        if isinstance(operation, op.DeleteItem):
+            held = item is not None and self._holds("delete: no later item", item.epoch <= operation.epoch)
+            if held:
+                del table.items[operation.counter]
+            return held
+        return self._write(table.items, item, operation)
 
-    def _write(self, entry: CounterKey, operation: op.RecordLayouts | op.PutItem | op.ItemUpdate) -> bool | int:
-        match operation:
-            case op.RecordLayouts(_, _, layouts):
-                newer = not entry.layouts or entry.layouts[-1].epoch < layouts[-1].epoch
-                held = self._holds("layouts: newer", newer)
-                if held:
-                    entry.layouts = layouts
-                return held
-            case op.PutItem(_, _, new, instead_of):
-                item = entry.item
-                free = item is None if instead_of is None else item is not None and item.opening == instead_of
-                held = self._holds("put: no item or the other's", free)
-                if held:
-                    entry.item, entry.issued_in = new, {}
-                return held
-            case _:
-                held = entry.item is not None and self._update(entry, entry.item, operation)
-                return entry.item.ceiling if held and isinstance(operation, op.FenceItem) and entry.item else held
+    def _on_record(self, receipts: SimulatedReceipts, operation: op.RecordLayouts | op.ReadRecorded) -> Any:
+        there = receipts.recorded.get(operation.counter)
+        if isinstance(operation, op.ReadRecorded):
+            return None if there is None else there.layouts[-1].epoch
+        layouts, issued = there or Recorded()
+        held = self._holds("layouts: newer", _newer(layouts, operation.layouts))
+        if held:
+            if operation.past is not None:
+                over, last = operation.past
+                dropped = forgotten(over, operation.layouts[-1].epoch)
+                issued = {**{epoch: known for epoch, known in issued.items() if epoch not in dropped}, over: last}
+                if over < operation.layouts[-1].epoch - MAX_PAST:
+                    del issued[over]
+            receipts.recorded[operation.counter] = Recorded(operation.layouts, issued)
+        return held
 
-    def _update(self, entry: CounterKey, item: Item, operation: op.ItemUpdate) -> bool:
+    def _write(self, items: dict[str, Item], item: Item | None, operation: op.PutItem | op.ItemUpdate) -> bool | int:
+        if isinstance(operation, op.PutItem):
+            instead_of = operation.instead_of
+            free = item is None if instead_of is None else item is not None and item.opening == instead_of
+            held = self._holds("put: no item or the other's", free)
+            after = operation.item
+        else:
+            after = None if item is None else self._updated(item, operation)
+            held = after is not None
+        if after is not None and held:
+            items[operation.counter] = after
+            return after.ceiling if isinstance(operation, op.FenceItem | op.AdoptItem) else True
+        return False
+
+    def _updated(self, item: Item, operation: op.ItemUpdate) -> Item | None:
+        """Return the item after an update, or None if a condition doesn't hold."""
+        after = item
         match operation:
             case op.RenewItem(_, _, new, over):
                 held = self._holds("renew: that epoch", item.epoch == over)
                 held = held and self._holds("renew: not being opened", item.opening is None)
                 if held:
-                    entry.item = replace(new, ceiling=self._limited(new.ceiling, new.stride))
-                    entry.issued_in = _remembered(entry.issued_in, over, new.epoch) | {over: item.issued}
+                    past = over, item.issued
+                    after = replace(new, ceiling=self._limited(new.ceiling, new.stride), past=past)
             case op.OpenItem(_, _, token, ceiling):
                 held = self._holds("open: own token", item.opening == token)
                 if held:
                     ceiling = self._limited(ceiling, item.stride)
-                    entry.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
+                    after = replace(item, ceiling=ceiling, fenced=False, opening=None)
             case op.RaiseItem(_, _, epoch, ceiling):
                 held = self._holds("raise: this epoch", item.epoch == epoch)
                 held = held and self._holds("raise: not fenced", not item.fenced)
                 held = held and self._holds("raise: upwards", item.ceiling < ceiling)
                 if held:
-                    entry.item = replace(item, ceiling=ceiling)
+                    after = replace(item, ceiling=ceiling)
             case op.FenceItem(_, _, epoch, by, most):
                 held = self._holds("fence: this epoch", item.epoch == epoch)
                 held = held and self._holds("fence: not fenced", not item.fenced)
                 held = held and (by is None or self._holds("fence: issued within", item.issued <= most))
                 if held:
-                    entry.item = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
+                    after = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
+            case op.AdoptItem(_, _, over, epoch):
+                held = self._holds("adopt: that epoch", item.epoch == over)
+                held = held and self._holds("adopt: not being opened", item.opening is None)
+                after = replace(item, epoch=epoch)
             case op.CloseItem(_, _, over, epoch):
                 held = self._holds("close: that epoch", item.epoch == over)
                 if held:
-                    entry.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None)
-                    if over < epoch:
-                        entry.issued_in = _remembered(entry.issued_in, over, epoch) | {over: item.issued}
-        return held
+                    past = (over, item.issued) if over < epoch else item.past
+                    after = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None, past=past)
+        return after if held else None
 
     def _holds(self, name: str, condition: bool) -> bool:
         return condition or name == self.without
@@ -346,6 +470,5 @@ class World:
         return MAX_INTEGER - (MAX_INTEGER - ceiling) % stride
 
 
-def _remembered(issued_in: dict[int, int], over: int, epoch: int) -> dict[int, int]:
-    """Return what an item still remembers in `epoch`, which comes after `over`: at most `MAX_PAST` epochs back."""
-    return {past: issued for past, issued in issued_in.items() if not over - MAX_PAST <= past < epoch - MAX_PAST}
+def _newer(there: tuple[Layout, ...], layouts: tuple[Layout, ...]) -> bool:
+    return not there or there[-1].epoch < layouts[-1].epoch

@@ -1,18 +1,21 @@
-"""What exists only in the home region: the layouts table and its mirror, the coordinator, and its schedule."""
+"""What exists only in the home region: the layouts table, its mirror, the archive, the coordinator, its schedule."""
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+
+from global_integers_core.names import MINTING_ALIAS
 
 from ..function import PythonFunction, allow, archive
 from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
-from .deployment import at_home, first_label_of, request, unchanged_name
+from .deployment import at_home, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
 
@@ -80,7 +83,7 @@ JOURNAL_DAYS = 365
 
 
 class Coordinator(pulumi.ComponentResource):
-    """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
+    """The home region's tables, the coordinator, its schedule, and its runs at deployments that change something.
 
     The coordinator is deployed before any minting function changes. It checks each of them. In the end, it reconciles.
     """
@@ -88,6 +91,12 @@ class Coordinator(pulumi.ComponentResource):
     reconciled: pulumi.Output[dict[str, Any]]
     """The coordinator's report, once every counter has its layout."""
     function: PythonFunction
+    witness: pulumi.Stash
+    """Keeps the label of the stack's first layouts table: by it, the coordinator notices that the table was lost.
+
+    It outlives the data: every other table depends on it, and it depends on the layouts table. So if a `pulumi destroy`
+    is interrupted, either the layouts table is still whole, or no data are left.
+    """
 
     def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
@@ -95,31 +104,40 @@ class Coordinator(pulumi.ComponentResource):
         self._name = name
         self._settings = settings
         layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
-        mirror = table(f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
         arn = layouts.arn.apply(lambda arn: at_home(arn, home))
         layouts_name = pulumi.Output.all(layouts.name, arn).apply(
             lambda both: unchanged_name(both[0], names.layouts_table)
         )
-        self._layouts_label = layouts.stream_label.apply(lambda label: f"{home} {label}")
+        self._layouts_label = pulumi.Output.all(layouts.stream_label, arn).apply(lambda both: f"{home} {both[0]}")
+        self.witness = pulumi.Stash(
+            f"{name}-first-layouts",
+            input=self._layouts_label,
+            opts=pulumi.ResourceOptions(parent=self, protect=protect),
+        )
+        home_table = partial(table, region=home, parent=self, protect=protect, kms_key=key, after=[self.witness])
+        mirror = home_table(f"{name}-mirror", names.mirror_table)
+        archived = home_table(f"{name}-archive", names.archive_table)
         self.function = PythonFunction(
             f"{name}-coordinate",
             settings,
             home,
             function_name=names.coordinate_function,
             role_name=names.coordinate_function,
-            role_description=self._layouts_label,
             handler="coordinate.handler.handler",
             code=archive("coordinate", "aws_client"),
             environment={
                 "LAYOUTS_TABLE": layouts_name,
                 "MIRROR_TABLE": mirror.name,
+                "ARCHIVE_TABLE": archived.name,
                 "COUNTERS_TABLE": names.counters_table,
+                "RECEIPTS_TABLE": names.receipts_table,
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
+                **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
             },
-            statements=pulumi.Output.all(layouts.arn, mirror.arn, layouts_name).apply(
-                lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
+            statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
+                lambda known: [*_statements(names, *known[:3]), *use_keys([*settings.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
@@ -128,8 +146,32 @@ class Coordinator(pulumi.ComponentResource):
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
         Schedule(f"{name}-schedule", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
+        self._alias(f"{name}-minting")
         self._layouts = layouts
         self._mirror = mirror
+        self._archive = archived
+
+    def _alias(self, name: str) -> None:
+        """Register the alias that minting functions call. Nothing is retried: callers try again, and so do regions."""
+        child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
+        alias = aws.lambda_.Alias(
+            f"{name}-alias",
+            region=self._settings.home,
+            name=MINTING_ALIAS,
+            description="What minting functions may ask the coordinator for.",
+            function_name=self.function.name,
+            function_version="$LATEST",
+            opts=child,
+        )
+        aws.lambda_.FunctionEventInvokeConfig(
+            f"{name}-retries",
+            region=self._settings.home,
+            function_name=self.function.name,
+            qualifier=alias.name,
+            maximum_event_age_in_seconds=MAX_AGE,
+            maximum_retry_attempts=0,
+            opts=child,
+        )
 
     def check(self, region: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
         """Return the check that a region's minting function works. It is done again whenever the function changes."""
@@ -145,16 +187,13 @@ class Coordinator(pulumi.ComponentResource):
 
         A region that is leaving isn't waited for: it may be one that never comes back.
         """
-        first_layouts_label = self.function.role.description.apply(
-            lambda text: first_label_of(text, self._settings.home)
-        )
         event = request(
             self,
             self._settings,
             self._layouts,
             tables,
             layouts_label=self._layouts_label,
-            first_layouts_label=first_layouts_label,
+            first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._settings.home)),
         )
         result = self._invocation("reconcile", event, after).result
         if not pulumi.runtime.is_dry_run():
@@ -165,7 +204,7 @@ class Coordinator(pulumi.ComponentResource):
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
     ) -> aws.lambda_.Invocation:
-        own = [self._layouts, self._mirror, self.function.policy]
+        own = [self._layouts, self._mirror, self._archive, self.function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
             region=self._settings.home,
@@ -189,21 +228,25 @@ def _agreed(result: Any) -> str:
     return result
 
 
-def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive_arn: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls.
 
-    The counters table is named in any region: a region that leaves the layout must still be fenced when the
+    The regions' tables are named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
-    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{names.counters_table}"
+    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table"
     functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
-    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
-    items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable"]
+    items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
+    past = ["GetItem", "UpdateItem", "DescribeTable"]
+    recorded = ["GetItem", "UpdateItem"]
     return [
         allow([f"dynamodb:{action}" for action in registers], layouts_arn),
         allow([f"dynamodb:{action}" for action in copies], mirror_arn),
-        allow([f"dynamodb:{action}" for action in items], in_any_region),
+        allow([f"dynamodb:{action}" for action in past], archive_arn),
+        allow([f"dynamodb:{action}" for action in items], f"{in_any_region}/{names.counters_table}"),
+        allow([f"dynamodb:{action}" for action in recorded], f"{in_any_region}/{names.receipts_table}"),
         allow(["lambda:InvokeFunction"], functions),
     ]

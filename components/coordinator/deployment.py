@@ -1,10 +1,9 @@
 """What a deployment asks the coordinator for, by the settings and the record of the deployment before.
 
-The coordinator admits a deployment only if it names the number in the record. So an outdated one is refused.
+The coordinator admits a deployment only if it names the token in the record. So an outdated one is refused.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +24,12 @@ from ..settings.values import canonical
 class StoredRecord:
     """What the last admitted deployment asked for, and what became of it."""
 
+    token: str
+    """Random: what the next deployment follows."""
     number: int
-    """1, 2, 3, …: each admitted deployment gets the next number."""
-    follows: int
-    """The number that this deployment read before; 0 if there was none."""
+    """1, 2, 3, …, for people."""
+    follows: str
+    """The token that this deployment read before; "" if there was none."""
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: Mapping[str, Any]
@@ -41,8 +42,9 @@ def record_of(item: str) -> StoredRecord:
     """Read the record from its item: a JSON object of DynamoDB attributes."""
     attributes = json.loads(item)
     return StoredRecord(
+        token=attributes["token"]["S"],
         number=int(attributes["number"]["N"]),
-        follows=int(attributes["follows"]["N"]),
+        follows=attributes["follows"]["S"],
         requested=int(attributes["requested"]["N"]),
         desired=json.loads(attributes["desired"]["S"]),
         reconciled=attributes["reconciled"]["BOOL"],
@@ -57,7 +59,7 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> 
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
     at any age. Otherwise the event is a new one.
     """
-    follows, requested = (record.number if record else 0), now
+    follows, requested = (record.token if record else ""), now
     if record and record.desired == desired:
         follows, requested = record.follows, record.requested
     return canonical({"desired": desired, "follows": follows, "requested": requested})
@@ -145,7 +147,7 @@ def request(
 
     It has the stream labels of the tables, so that a recreated table changes it. The output fails if a protected
     region would be deleted without having left. `layouts_label` is the home region with the label of its layouts table,
-    `first_layouts_label` what it was when the stack was first deployed; empty where that isn't known.
+    `first_layouts_label` what it was when the stack was first deployed.
     """
     desired = desired_state_of(settings)
     # The ARN is unknown until the table exists. Until then nothing is read.
@@ -178,16 +180,10 @@ def request(
     )
 
 
-def first_label_of(description: str | None, home: str) -> str:
-    """Return the first home region and table, as the description of the coordinator's role has them.
-
-    The text is empty if somebody has changed the description. Another home region is refused.
-    """
-    first = re.fullmatch(r"([a-z0-9-]+) \S+", description or "")
-    if first is None:
-        return ""
-    _check_home(first[1], home)
-    return first[0]
+def same_home(label: str, home: str) -> str:
+    """Return the label of the first layouts table, or fail if it was not in the home region of the settings."""
+    _check_home(label.partition(" ")[0], home)
+    return label
 
 
 def unchanged_name(name: str, expected: str) -> str:

@@ -75,14 +75,14 @@ MAX_RECORD = 409_600
 MAX_REPLY = 6_291_556
 """Bytes of a function's response (Lambda's error `Function.ResponseSizeTooLarge` names this number)."""
 
-MAX_EPOCH = 999_999
-"""No counter gets this far: a change of regions every hour for a century begins 876,600 epochs."""
+MAX_EPOCH = 9_999_999_999
+"""No counter gets this far: after a loss of everything, an epoch's number is the time in seconds since 1970."""
 
 LABEL = "2026-11-21T00:00:00.000"
 """As long as the label of any table's stream."""
 
 OTHERS = 1024
-"""Bytes for the other attributes of the record and of its copy, which have about 250, and a margin."""
+"""Bytes for the other attributes of the record and of its copy, which have about 350, and a margin."""
 
 
 def desired_state_of(settings: Settings) -> dict[str, Any]:

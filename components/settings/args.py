@@ -100,7 +100,7 @@ class GlobalIntegersArgs:
     stands for all counters without a floor."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
     """Regions being removed. Their URLs return 410 with the regions that mint; their tables are no longer protected. A
-    region that is removed from this list is deleted."""
+    region neither here nor in `regions` is deleted."""
     window: Setting[int] = setting(100_000_000, least=1000, most=10**12)
     """How many integers a region may mint before the coordinator must grant more, 1000 to 10^12. A lost table skips up
     to this many for each region, or more if larger windows were granted."""
@@ -133,6 +133,9 @@ class GlobalIntegersArgs:
     """Origins whose pages may mint in a browser, like `https://shop.example`; `*` allows every origin."""
     open_counters: Setting[bool] = setting(False)
     """Whether every caller may create counters (`PUT /{counter}`) and list them (`GET /-/counters`)."""
+    max_counters: Setting[int] = setting(1000, least=1, most=10_000)
+    """Callers may create counters only while there are fewer than this, 1 to 10000. Deployments and operators may
+    create more."""
     api_gateway: Setting[bool] = setting(False)
     """Whether every region also gets an API Gateway that mints without a function."""
     api_gateway_rate: Setting[int] = setting(1000, least=1, most=100_000)

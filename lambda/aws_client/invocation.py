@@ -1,4 +1,4 @@
-"""Invoke another Lambda function and wait for its result (Lambda API, "Invoke")."""
+"""Invoke another Lambda function, and wait for its result or not (Lambda API, "Invoke")."""
 
 import json
 from collections.abc import Mapping
@@ -26,13 +26,37 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[st
         NoResponse: the last attempt got no valid response. The function may still run.
         ServiceError: there is no such function, or it couldn't be invoked.
     """
-    service = Service("lambda", function.split(":")[3])
-    path, headers = f"/2015-03-31/functions/{encoded(function)}/invocations", {"Content-Type": "application/json"}
-    try:
-        result, headers = service.post(path, headers, json.dumps(payload).encode(), timeout=timeout)
-    finally:
-        service.close()
+    result, headers = _post(function, payload, timeout)
     document: dict[str, Any] = result if isinstance(result, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     if "x-amz-function-error" in headers:
         raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")))
     return document
+
+
+def send(function: str, event: Mapping[str, Any], timeout: float) -> None:
+    """Leave an event for the function with this ARN, and return once Lambda has accepted it. It runs afterwards.
+
+    There is one attempt of `timeout` seconds.
+
+    Raises:
+        NoResponse: no valid response. The function may run.
+        ServiceError: there is no such function, or it couldn't be invoked.
+    """
+    _post(function, event, timeout, {"X-Amz-Invocation-Type": "Event"}, attempts=1)
+
+
+def _post(
+    function: str,
+    payload: Mapping[str, Any],
+    timeout: float,
+    more: Mapping[str, str] | None = None,
+    *,
+    attempts: int | None = None,
+) -> tuple[Any, Mapping[str, str]]:
+    service = Service("lambda", function.split(":")[3])
+    path = f"/2015-03-31/functions/{encoded(function)}/invocations"
+    headers = {"Content-Type": "application/json", **(more or {})}
+    try:
+        return service.post(path, headers, json.dumps(payload).encode(), timeout=timeout, attempts=attempts)
+    finally:
+        service.close()

@@ -93,13 +93,13 @@ class Service:
             self._idle.pop().close()
 
     def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float
+        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, attempts: int | None = None
     ) -> tuple[Any, Mapping[str, str]]:
-        """Post `body`, and return the response's JSON and headers.
+        """Post `body`, and return the response's JSON and headers. An empty 202 is None.
 
-        There are at most three attempts of `timeout` seconds, within the time that the invocation has left. Each is
-        signed with its own time. If the signer isn't accepted, one more attempt is made. A call whose response was lost
-        is retried although it may have been carried out.
+        There are at most `attempts` of `timeout` seconds, by default three, within the time that the invocation has
+        left. Each is signed with its own time. If the signer isn't accepted, one more attempt is made. A call whose
+        response was lost is retried although it may have been carried out.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -115,7 +115,7 @@ class Service:
                 pause = random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (not for security)
                 unaccepted += failure.unaccepted
                 if (
-                    attempt == ATTEMPTS
+                    attempt == (attempts or ATTEMPTS)
                     or unaccepted > 1
                     or not (failure.transient or failure.unaccepted)
                     or pause >= time_left()
@@ -191,6 +191,8 @@ def _document(response: Response) -> Any:
     checksum = response.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(zlib.crc32(response.body)):
         raise NoResponse("corrupt response: the checksum differs")
+    if response.status == 202 and not response.body:  # an invocation that nobody waits for (Lambda API, "Invoke")
+        return None
     try:
         return json.loads(response.body)
     except ValueError:

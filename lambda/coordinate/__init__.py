@@ -1,1 +1,1 @@
-"""The coordinator, the only writer of layouts: for deployments, the schedule, and operators who create counters."""
+"""The coordinator, the only writer of layouts: for deployments, the schedule, operators, and regions that ran out."""

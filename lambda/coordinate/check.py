@@ -8,7 +8,7 @@ may just have changed.
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,12 +16,13 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed, invoke
 from aws_client.service import ServiceError
 
-from global_integers_core.lattice import owner_of
+from global_integers_core.lattice import Layout, owner_of
 from global_integers_core.names import CHECK_COUNTER, no_counter
 
 from .events import Check
+from .protocol.history import past_of
 from .protocol.model import Absent, Item, Register
-from .protocol.operations import CarryOut, DescribeLayouts, ReadItem, ReadRegister
+from .protocol.operations import CarryOut, DescribeLayouts, Operation, ReadItem, ReadRegister
 from .protocol.refusals import unhealthy
 
 TIMEOUT = 35
@@ -99,6 +100,8 @@ class Standing:
     register: Register | None
     """None also if it was written in another layouts table, since it then proves nothing."""
     item: Item | Absent | None
+    past: tuple[Layout, ...] = ()
+    """The layouts before the register's, as far as they are known."""
 
     def lacks(self) -> bool:
         """Return whether the region may lack the counter: its table says so, or can't be read, and no register does."""
@@ -123,8 +126,8 @@ class Standing:
             new = item.issued < integer <= item.ceiling and (integer - item.issued) % item.stride == 0
             if not new or self.register is None:
                 return new
-        owner = owner_of(integer, self.register.layouts) if self.register else None
-        if owner is None:  # the register has forgotten the layout of this item
+        owner = owner_of(integer, (*self.past, self.register.layout)) if self.register else None
+        if owner is None:  # the layout of this item is forgotten
             return isinstance(item, Item)
         return owner.region == self.region
 
@@ -171,7 +174,18 @@ def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
     register: Register | Absent | None = carry_out(ReadRegister(counter))
     if not isinstance(register, Register) or register.layouts_id != carry_out(DescribeLayouts()):
         register = None
-    return Standing(counter, region, register, carry_out(ReadItem(region, counter)))
+    item = carry_out(ReadItem(region, counter))
+    return Standing(counter, region, register, item, _past(register, carry_out) if register else ())
+
+
+def _past(register: Register, carry_out: CarryOut) -> tuple[Layout, ...]:
+    steps = past_of(register)
+    try:
+        batch = next(steps)
+        while True:
+            batch = steps.send([carry_out(operation) for operation in cast("Sequence[Operation]", batch)])
+    except StopIteration as stop:
+        return stop.value
 
 
 def _expected(standing: Standing) -> str:

@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from global_integers_core.lattice import MAX_FLOOR, MAX_REGIONS
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, RESERVED, reserved
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, MINTING_ALIAS, RESERVED, reserved
 
 from .protocol.model import Deploy, Refused, desired_state_of
 
-KEYS = ("check", "create", "desired", "follows", "requested", "schedule")
+KEYS = ("check", "count", "create", "delete", "desired", "follows", "grant", "requested", "schedule")
 CHECK_KEYS = ("counter", "digest", "region", "version")
 DESIRED_KEYS = (
     "counters", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving", "regions", "scheduleMinutes",
@@ -24,6 +24,24 @@ class Create:
     """Counters that must exist, in the regions of the last deployment."""
 
     counters: tuple[str, ...]
+    most: int | None = None
+    """How many counters there may be then. None: any number."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Counters that must not exist any more."""
+
+    counters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A counter of which a region has too few integers left. It is reconciled if it exists, and never created."""
+
+    counter: str
+    count: int = 1
+    """How many integers were asked for at once."""
 
 
 @dataclass(frozen=True)
@@ -40,29 +58,45 @@ class Check:
     version: str
 
 
-def request_of(event: Mapping[str, Any]) -> Deploy | Create | ScheduledRun | Check:
-    """Read an event of a deployment, of the schedule, or of an operator who creates counters.
+Run = Deploy | Create | Delete | Grant | ScheduledRun
+"""What is carried out by a run (`run.py`)."""
+
+Request = Run | Check
+
+
+def request_of(event: Mapping[str, Any]) -> Request:
+    """Read an event of a deployment, of the schedule, of a region, or of an operator who creates or deletes counters.
 
     A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "version": "...", "digest": "..."}}`
-    after an update and `{"desired": {...}, "follows": 3, "requested": 1795000000}` at its end, the schedule
-    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}`.
+    after an update and `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end, the schedule
+    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}` or `{"delete": ["invoices", ...]}`, a region
+    without integers `{"grant": "orders", "count": 1}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
     """
     _check_keys(event, KEYS, "")
-    asked = [key for key in ("desired", "schedule", "create", "check") if key in event]
+    asked = [key for key in ("desired", "schedule", "create", "delete", "grant", "check") if key in event]
     if len(asked) != 1:
         raise Refused(
-            f"the event has {' and '.join(asked) or 'neither desired nor schedule nor create'}; it must have one. "
-            'To create counters, send {"create": ["invoices"]}; to let the coordinator check and repair everything, '
-            'send {"schedule": true}. Only a deployment sends a desired state.'
+            f"the event has {' and '.join(asked) or 'neither desired nor schedule nor create nor delete'}; it must "
+            'have one. To create counters, send {"create": ["invoices"]}; to delete some, {"delete": ["invoices"]}; to '
+            'let the coordinator check and repair everything, {"schedule": true}. Only a deployment sends a desired '
+            "state."
         )
     if "create" in event:
         created = _counters(event, "create")
         for counter in RESERVED.intersection(created):
             raise Refused(f"create: {reserved(counter)}.")
         return Create(created)
+    if "delete" in event:
+        deleted = _counters(event, "delete")
+        for counter in RESERVED.intersection(deleted):
+            raise Refused(f"delete: {reserved(counter)}.")
+        return Delete(deleted)
+    if "grant" in event:
+        count = _integer(event, "count", least=1, most=MAX_BLOCK) if "count" in event else 1
+        return Grant(_counter(event["grant"], "grant", also=CHECK_COUNTER), count)
     if "check" in event:
         return _check(event["check"])
     if "schedule" in event:
@@ -72,18 +106,41 @@ def request_of(event: Mapping[str, Any]) -> Deploy | Create | ScheduledRun | Che
     return _deployment(event)
 
 
+def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
+    """Return the request as it may be made through this version or alias of the coordinator, or refuse it.
+
+    Deployments, the schedule and operators call it without a qualifier. A minting function's role may only use the
+    alias `MINTING_ALIAS`, so whoever has that role can't send a deployment's event.
+
+    Raises:
+        Refused: it is another qualifier, or the alias doesn't take this. It takes grants and, if `max_counters` isn't
+            0, creations up to so many counters.
+    """
+    if not qualifier:
+        return request
+    if qualifier != MINTING_ALIAS:
+        raise Refused(f"the coordinator takes nothing as {qualifier!r}; call it without a version and an alias.")
+    if isinstance(request, Grant):
+        return request
+    if isinstance(request, Create) and max_counters:
+        return Create(request.counters, max_counters)
+    create = ' and {"create": ["invoices"]}' if max_counters else ""
+    raise Refused(
+        f'through its alias {MINTING_ALIAS!r}, the coordinator takes only {{"grant": "orders"}}{create}; operators '
+        "call it without the alias."
+    )
+
+
 def _check(asked: Any) -> Check:
     """Read what is to be checked. The digest isn't read: it makes another event when the function has changed."""
     if not isinstance(asked, dict):
         raise Refused(f"check: {asked!r} is not an object.")
     asked = cast("dict[str, Any]", asked)
     _check_keys(asked, CHECK_KEYS, "check.")
-    region, counter = asked.get("region"), asked.get("counter")
+    region = asked.get("region")
     if not isinstance(region, str) or not region:
         raise Refused(f"check.region: {region!r} is not a region.")
-    if not isinstance(counter, str) or not COUNTER_NAME.fullmatch(counter):
-        raise Refused(f"check.counter: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
-    return Check(region, counter, str(asked.get("version")))
+    return Check(region, _counter(asked.get("counter"), "check.counter"), str(asked.get("version")))
 
 
 def _deployment(event: Mapping[str, Any]) -> Deploy:
@@ -106,7 +163,7 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
     for key, most in (("window", 10**12), ("headroom", 10**6), ("scheduleMinutes", 60)):
         _integer(desired, key, least=1, most=most)
     text = json.dumps(desired, sort_keys=True, separators=(",", ":"))
-    return Deploy(desired_state_of(text), _integer(event, "follows"), _integer(event, "requested"))
+    return Deploy(desired_state_of(text), _follows(event), _integer(event, "requested"))
 
 
 def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
@@ -117,11 +174,13 @@ def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> 
 
 
 def _counters(event: Mapping[str, Any], key: str, also: str = "") -> tuple[str, ...]:
-    counters = _names(event, key)
-    for counter in counters:
-        if counter != also and not COUNTER_NAME.fullmatch(counter):
-            raise Refused(f"{key}: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
-    return tuple(dict.fromkeys(counters))
+    return tuple(dict.fromkeys(_counter(counter, key, also) for counter in _names(event, key)))
+
+
+def _counter(name: Any, key: str, also: str = "") -> str:
+    if not isinstance(name, str) or (name != also and not COUNTER_NAME.fullmatch(name)):
+        raise Refused(f"{key}: {name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
+    return name
 
 
 def _names(event: Mapping[str, Any], key: str, least: int = 1) -> tuple[str, ...]:
@@ -137,6 +196,13 @@ def _integer(event: Mapping[str, Any], key: str, least: int = 0, most: int = 2**
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise Refused(f"{key}: {value!r} is not an integer from {least} to {most}.")
     return value
+
+
+def _follows(event: Mapping[str, Any]) -> str:
+    token: Any = event.get("follows")
+    if not isinstance(token, str):
+        raise Refused(f'follows: {token!r} is not the token of a deployment record, nor "".')
+    return token
 
 
 def _check_floors(floors: Any) -> None:

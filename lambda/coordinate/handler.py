@@ -1,4 +1,4 @@
-"""The function's entry point: carries out a deployment, repairs what has changed since, or creates counters."""
+"""The function's entry point: deployments, scheduled runs, counters created or deleted, grants, and checks."""
 
 import os
 import secrets
@@ -11,10 +11,10 @@ from aws_client.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
-from .events import Check, Create, ScheduledRun, request_of
+from .events import Check, Run, admissible, request_of
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
-from .protocol.model import Deploy, Refused
+from .protocol.model import Refused, TooMany
 from .protocol.operations import CarryOut, Clock, MayBegin, Operation, Parallel, Steps, TakeRunLock
 from .run import RunResult, reply, run
 
@@ -37,6 +37,10 @@ class CoordinatorError(Exception):
     """What the deployment shows its user: one message with everything that was refused."""
 
 
+class TooManyCounters(CoordinatorError):
+    """What a caller sees who may create no more counters: minting functions know it by this name."""
+
+
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Carry out what the event asks for (`events.py` says what it may be), and report the counters' layouts.
 
@@ -44,21 +48,23 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
         regions that have yet to follow; and `registered`, how many counters there are. If there are any: `unfinished`,
         how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`, keys that
-        can't be read, with their tables. A scheduled run returns `skipped` if another run is at work. A check
-        returns the region that was `checked`.
+        can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns `skipped`
+        if another run is at work. A check returns the region that was `checked`.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
-    result = RunResult()
-    kind = "schedule" if "schedule" in event else "deployment" if "desired" in event else "creation"
-    statistics = RunStatistics(os.environ["STACK"], kind, result)
+    result, qualifier = RunResult(), qualifier_of(context.invoked_function_arn)
+    statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
     try:
         request = request_of(event)
+        request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
         if isinstance(request, Check):
             return _check(request, context)
         _run(request, statistics, context)
         statistics.failed = False
+    except TooMany as refusal:
+        raise TooManyCounters(str(refusal)) from None
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
@@ -66,6 +72,25 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             METRICS.write(statistics)
     warn_of(result.scan)
     return reply(result)
+
+
+def qualifier_of(invoked: str) -> str:
+    """Return the version or alias by which the function was called, from the ARN in its context; "" without one.
+
+    Deployments name `$LATEST`, which is the same: that is the provider's default (`aws.lambda_.Invocation`).
+    """
+    qualifier = ":".join(invoked.split(":")[7:])
+    return "" if qualifier == "$LATEST" else qualifier
+
+
+def _kind(event: Mapping[str, Any], qualifier: str) -> str:
+    """Return who asks for the run. Nobody who uses a qualifier counts as a deployment or as the schedule."""
+    if "grant" in event or (qualifier and "create" not in event):
+        return "grant"
+    if qualifier:
+        return "creation"
+    kinds = {"schedule": "schedule", "desired": "deployment", "delete": "deletion"}
+    return next((kind for key, kind in kinds.items() if key in event), "creation")
 
 
 def _check(asked: Check, context: Any) -> dict[str, Any]:
@@ -77,10 +102,11 @@ def _check(asked: Check, context: Any) -> dict[str, Any]:
 
 
 def _store() -> Store:
-    return Store(*map(os.environ.__getitem__, ("AWS_REGION", "LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE")))
+    tables = ("LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE", "ARCHIVE_TABLE", "RECEIPTS_TABLE")
+    return Store(*map(os.environ.__getitem__, ("AWS_REGION", *tables)))
 
 
-def _run(request: Deploy | ScheduledRun | Create, statistics: RunStatistics, context: Any) -> None:
+def _run(request: Run, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
     store = _store()
     run_lock = store.run_lock(token)

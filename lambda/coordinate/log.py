@@ -11,20 +11,26 @@ from .protocol.reconcile import TablesScan
 
 
 def phase_of(old: Register | None, new: Register) -> str:
-    """Return what the write of a register was: created, put back, begun, joined or granted."""
+    """Return what the write of a register was: created, put back, begun, joined, granted or deleting."""
     if old is None or old.layouts_id != new.layouts_id:
-        return "created" if new.epoch == 1 and old is None else "put back"
+        is_new = old is None and new.window > 0 and not any(new.ids)
+        return "created" if is_new else "put back"
+    if not new.regions:
+        return "deleting"
     if new.epoch > old.epoch:
         return "begun"
     return "joined" if new.ids != old.ids else "granted"
 
 
 def log_change(operation: op.Operation, answer: Any) -> None:
-    """Log an operation that has changed a register."""
-    if isinstance(operation, op.WriteRegister) and answer:
+    """Log an operation that has changed a register. One is also written as it is, before regions are fenced."""
+    if isinstance(operation, op.WriteRegister) and answer and operation.old != operation.new:
         new = operation.new
         layout = {"counter": new.counter, "epoch": new.epoch, "base": new.base, "limit": new.limit}
         write("INFO", phase=phase_of(operation.old, new), **layout, regions=new.regions)
+    if isinstance(operation, op.DeleteRegister) and answer:
+        old = operation.old
+        write("INFO", phase="deleted", counter=old.counter, epoch=old.epoch, limit=old.limit)
 
 
 def warn_of(scan: TablesScan) -> None:

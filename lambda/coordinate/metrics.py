@@ -38,7 +38,7 @@ class RunStatistics:
         self.stack = stack
         """`<project>-<stack>`."""
         self.kind = kind
-        """Who asked for the run: `schedule`, `deployment` or `creation`."""
+        """Who asked for the run: `schedule`, `deployment`, `creation`, `deletion` or `grant`."""
         self.result = result
         self.failed = True
         """Whether it was refused or failed: true until it has succeeded."""
@@ -49,7 +49,10 @@ class RunStatistics:
         self._everyday: dict[str, str] = {}
 
     def keep(self, operation: op.Operation, answer: Any) -> None:
-        """Keep what an operation and its answer show. Raising a ceiling and recording layouts repair nothing."""
+        """Keep what an operation and its answer show.
+
+        Raising a ceiling and recording layouts repair nothing, nor does writing a register or its copy as it is.
+        """
         if answer is False or isinstance(answer, Absent):
             return
         match operation:
@@ -57,9 +60,9 @@ class RunStatistics:
                 self.record = answer
             case op.WriteRecord(_, new):
                 self.record = new
-            case op.WriteRegister(old, new):
+            case op.WriteRegister(old, new) if old != new:
                 self._count(new.counter, phase_of(old, new))
-            case op.WriteCopy(_, new):
+            case op.WriteCopy(old, new) if old != new:
                 self._count(new.original.counter, "copied")
             case op.PutItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
                 self._count(operation.counter)
@@ -69,6 +72,8 @@ class RunStatistics:
     def _count(self, counter: str, phase: str = "") -> None:
         if self.record is None or not self.record.reconciled:
             return  # it was asked for
+        if phase == "deleting":
+            return
         if phase == "granted" or (phase == "created" and counter not in self.result.scan.copies):
             self._everyday.setdefault(counter, phase)
         known = self._everyday.get(counter)
@@ -118,6 +123,8 @@ def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
     """
     found: dict[str, list[tuple[float, float]]] = {}
     for counter, register in scan.registers.items():
+        if not register.regions:
+            continue  # it is being deleted
         first = wanted_items(register)
         outcome = outcomes.get(counter, Outcome(register, register.regions))
         after = first if outcome.register is register else wanted_items(outcome.register)
@@ -181,7 +188,7 @@ def documents(statistics: RunStatistics, ended: float, before: TablesScan | None
     """
     scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
     values: dict[str, float] = {"Repairs": len(statistics.repaired)}
-    if statistics.kind != "creation":  # counters may be created all the time: that doesn't prove that the schedule runs
+    if statistics.kind in ("schedule", "deployment"):  # others may run all the time: that doesn't prove that it runs
         values["Failed"] = int(statistics.failed)
     named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
     if record is not None:

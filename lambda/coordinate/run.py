@@ -4,7 +4,7 @@ The Lambda function (`handler.py`) and the simulation drive the same code. Like 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +12,23 @@ from typing import Any
 from global_integers_core.lattice import places
 from global_integers_core.names import CHECK_COUNTER
 
-from .events import Create, ScheduledRun
+from .events import Create, Delete, Grant, Run, ScheduledRun
 from .protocol.admit import admit, finish
-from .protocol.model import Deploy, DeploymentRecord, Refused, Register
-from .protocol.operations import MayBegin, Observation, Parallel, Steps, TakeRunLock, one
-from .protocol.reconcile import Outcome, TablesScan, reconcile, scan_tables
-from .protocol.refusals import no_region, nothing_deployed
+from .protocol.history import record_layouts
+from .protocol.model import Absent, Deploy, DeploymentRecord, Refused, Register
+from .protocol.operations import (
+    MayBegin,
+    Observation,
+    Parallel,
+    ReadCopy,
+    ReadRegister,
+    ScanRegisters,
+    Steps,
+    TakeRunLock,
+    one,
+)
+from .protocol.reconcile import Outcome, TablesScan, delete, reconcile, scan_tables
+from .protocol.refusals import no_region, no_register, nothing_deployed, too_many
 
 SHOWN = 10
 """How many refusals of counters are shown."""
@@ -31,6 +42,8 @@ class RunResult:
     """What it carries out; None if nothing is deployed."""
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """The counters that have what was asked for, as far as their regions answer."""
+    asked: tuple[str, ...] = ()
+    """The counters that were to be deleted."""
     reported: tuple[str, ...] = ()
     """The counters that the reply is about."""
     scan: TablesScan = field(default_factory=TablesScan)
@@ -38,57 +51,112 @@ class RunResult:
     unfinished: int = 0
     """How many counters weren't begun, since time ran out or another run has taken over."""
     skipped: str | None = None
+    deleted: set[str] = field(default_factory=set[str])
+    """The counters that are gone, or will be when a later run has carried on."""
 
 
-def run(request: Deploy | ScheduledRun | Create, token: str, result: RunResult) -> Steps[RunResult]:
-    """Carry out a deployment, or what was admitted before; or create counters. Return `result`, filled.
+def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
+    """Carry out a deployment, or what was admitted before; create, delete or grant counters. Return `result`, filled.
 
     No other run has this random token. `result` also shows how far a refused run got.
 
     Raises:
-        Refused: the deployment or a counter is refused. A deployment and a creation are also refused if time runs out;
-            a scheduled run then returns. The next run continues.
+        Refused: the deployment or a counter is refused. All but a scheduled run are also refused if time runs out.
+            The next run continues.
     """
     match request:
-        case Create(counters):
-            yield from _create(counters, token, result)
+        case Create(counters, most):
+            if most is not None:
+                yield from _check_room(counters, most)
+            yield from _reconcile_only(counters, token, result, may_create=True)
+        case Delete(counters):
+            yield from _delete(counters, token, result)
+        case Grant(counter, count):
+            yield from _reconcile_only((counter,), token, result, may_create=False, count=count)
         case ScheduledRun():
             if not (yield from one(TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
                 return result
-            result.record = yield from admit(None)
+            result.record = yield from admit(None, token)
             if result.record is None:
                 result.skipped = "nothing is deployed"
             else:
                 yield from _carry_on(result.record, token, result, wanted=False)
         case Deploy():
-            result.record = yield from admit(request)
+            result.record = yield from admit(request, token)
             assert result.record is not None  # noqa: S101 (a deployment makes the record)
             yield [TakeRunLock(over=True)]
             yield from _carry_on(result.record, token, result, wanted=True)
     return result
 
 
-def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
-    result.record = yield from admit(None)
+def _reconcile_only(
+    counters: tuple[str, ...], token: str, result: RunResult, *, may_create: bool, count: int = 0
+) -> Steps[None]:
+    """Reconcile these counters, without a scan and without the run lock: somebody waits for them.
+
+    If only a few integers are left of one, regions are granted `count` all the same.
+    """
+    result.record = yield from admit(None, token)
     if result.record is None:
         raise nothing_deployed(", ".join(counters))
-    refused = yield from _reconcile_each(dict.fromkeys(counters), result.record, token, result)
+    for counter in () if may_create else counters:
+        if all(found is None for found in (yield [ReadRegister(counter), ReadCopy(counter)])):
+            raise no_register(counter)
+    refused = yield from _reconcile_each(
+        dict.fromkeys(counters), result.record, token, result, may_create=may_create, count=count
+    )
     if refused:
         raise refused
+    if result.deleted:
+        raise no_register(", ".join(result.deleted))
     if result.unfinished:
         done = len(result.outcomes)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
     result.reported = counters
 
 
+def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
+    """Refuse new counters if there would be more than `most`. Creations at the same time may all find room."""
+    found = yield [ReadRegister(counter) for counter in counters]
+    new = [counter for counter, register in zip(counters, found, strict=True) if register is None]
+    if new:
+        registered = (yield from one(ScanRegisters())).keys() - {CHECK_COUNTER}
+        if len(registered) + len(new) > most:
+            raise too_many(new[0], most)
+
+
+def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
+    result.record = yield from admit(None, token)
+    if result.record is None:
+        raise nothing_deployed(", ".join(counters))
+    answers = yield Parallel(_delete_one(counter, token, result) for counter in counters)
+    refused = [str(answer) for answer in answers if isinstance(answer, Refused)]
+    if refused:
+        raise Refused("\n".join(refused))
+    if not all(answers):
+        raise Refused(f"{len(result.deleted)} of {len(counters)} counters are deleted; time ran out. Send it again.")
+    result.asked = counters
+
+
+def _delete_one(counter: str, token: str, result: RunResult) -> Steps[bool]:
+    if not (yield from one(MayBegin())):
+        return False
+    yield from delete(counter, token)
+    result.deleted.add(counter)
+    return True
+
+
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
     """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
     scan = result.scan = yield from scan_tables(record)
     result.outcomes |= scan.reconciled
-    refused = yield from _reconcile_each(scan.unreconciled, record, token, result)
+    refused = yield from _reconcile_each(scan.unreconciled, record, token, result, may_create=False)
+    if scan.unrecorded:
+        yield from _record_again(scan.unrecorded, record.desired.counters[0], result)
     if refused or result.unfinished:
-        undone = [scan.unreconciled[name] for name in scan.unreconciled if name not in result.outcomes]
+        done = result.outcomes.keys() | result.deleted
+        undone = [scan.unreconciled[name] for name in scan.unreconciled if name not in done]
         unreadable = {table for tables in scan.stray.values() for table in tables}
         if None not in undone and not {"layouts", "mirror"} & unreadable:
             # Every register has its copy, so the mirror is whole: the next loss needs no operator.
@@ -113,10 +181,19 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
 
 
 def _reconcile_each(
-    counters: Mapping[str, Observation | None], record: DeploymentRecord, token: str, result: RunResult
+    counters: Mapping[str, Observation | None],
+    record: DeploymentRecord,
+    token: str,
+    result: RunResult,
+    *,
+    may_create: bool,
+    count: int = 0,
 ) -> Steps[Refused | None]:
     """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
-    steps = (_reconcile(counter, token, record, observation, result) for counter, observation in counters.items())
+    steps = (
+        _reconcile(counter, token, record, found, result, may_create=may_create, count=count)
+        for counter, found in counters.items()
+    )
     answers = yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
     refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
@@ -125,13 +202,47 @@ def _reconcile_each(
 
 
 def _reconcile(
-    counter: str, token: str, record: DeploymentRecord, observation: Observation | None, result: RunResult
+    counter: str,
+    token: str,
+    record: DeploymentRecord,
+    observation: Observation | None,
+    result: RunResult,
+    *,
+    may_create: bool,
+    count: int,
 ) -> Steps[bool]:
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(MayBegin())):
         return False
-    result.outcomes[counter] = yield from reconcile(counter, token, record, observation)
+    outcome = yield from reconcile(counter, token, record, observation, may_create=may_create, count=count)
+    if isinstance(outcome, Outcome):
+        result.outcomes[counter] = outcome
+    else:
+        result.deleted.add(counter)
     return True
+
+
+def _record_again(regions: Sequence[str], first: str, result: RunResult) -> Steps[None]:
+    """Record all counters' layouts again in regions whose receipts table was lost.
+
+    The `first` counter shows the loss, so it comes last: what is interrupted is done again by the next run.
+    """
+    names = [name for name in result.outcomes if name != first]
+    answers = yield Parallel(_record_one(name, regions, result) for name in names)
+    if all(answer is True for answer in answers) and first in result.outcomes:
+        yield from _record_one(first, regions, result)
+
+
+def _record_one(counter: str, regions: Sequence[str], result: RunResult) -> Steps[bool]:
+    """Record a counter's layouts in those of the regions that follow its register. Return whether they all answered."""
+    if not (yield from one(MayBegin())):
+        return False
+    outcome, found = result.outcomes[counter], result.scan.items
+    here = [region for region in regions if region in outcome.register.regions and region not in outcome.pending]
+    scans = {region: found.get(region, Absent.GONE) for region in here}
+    items = {region: scan if isinstance(scan, Absent) else scan.get(counter) for region, scan in scans.items()}
+    answers = yield from record_layouts(outcome.register, here, items)
+    return not any(isinstance(answer, Absent) for answer in answers.values())
 
 
 def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
@@ -149,6 +260,8 @@ def reply(result: RunResult) -> dict[str, Any]:
         "unknown": {counter: list(regions) for counter, regions in result.scan.unknown.items()},
         "stray": {key: list(tables) for key, tables in result.scan.stray.items()},
     }
+    if result.asked:
+        return {"deleted": list(result.asked)}
     return {
         "counters": {counter: _layout(outcome) for counter, outcome in reported.items()},
         "created": [counter for counter, outcome in reported.items() if outcome.created],

@@ -32,7 +32,8 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        RequestRefused: `openCounters` is off; the name is in `RESERVED`; the coordinator refused or didn't respond.
+        RequestRefused: `openCounters` is off; the name is in `RESERVED`; there are `maxCounters` already; the
+            coordinator refused or didn't respond.
     """
     coordinator = _coordinator()
     if counter in RESERVED:
@@ -41,6 +42,8 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
+        if failed.kind == "TooManyCounters":
+            raise RequestRefused("forbidden", str(failed)) from None
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise RequestRefused("retry", NO_RESPONSE) from None
         message = f"the coordinator refused to create {counter!r}; the log says why"
@@ -93,12 +96,11 @@ def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[s
 
 
 def _coordinator() -> str:
-    """Return the coordinator's ARN, which the function has if `openCounters` is on."""
-    coordinator = os.environ.get("COORDINATOR", "")
-    if not coordinator:
+    """Return the ARN of the coordinator's alias, if `openCounters` is on."""
+    if "OPEN_COUNTERS" not in os.environ:
         raise RequestRefused(
             "forbidden",
             "counters can't be created or listed here; an operator can add one to the setting counters and deploy, "
             "invoke the coordinator, or turn on openCounters",
         )
-    return coordinator
+    return os.environ["COORDINATOR"]

@@ -64,8 +64,8 @@ def _without_minting(
         case CounterRequest("page", counter):
             from .api.pages import page
 
-            layouts, item = table.layouts(counter), table.find(counter)
-            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ)
+            layouts, item = table.recorded(counter).layouts, table.find(counter)
+            return page(counter, region, layouts, item, open_counters="OPEN_COUNTERS" in os.environ)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 

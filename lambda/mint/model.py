@@ -39,11 +39,15 @@ class NoItem(RequestError):
 
 
 class CeilingReached(RequestError):
-    """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
+    """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help.
+
+    `asked` says whether the home region has been asked for more.
+    """
 
     def __init__(self, item: CounterItem) -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
+        self.asked = False
 
 
 class TableUnavailable(RequestError):

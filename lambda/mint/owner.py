@@ -6,14 +6,15 @@ ceiling; if it wasn't, because it was unreachable, above the limit, which no cei
 region knows are right up to there, also if its item is of a past epoch or further epochs have begun meanwhile. Above
 it, a layout that this region doesn't know yet may be in force, and it says so instead of naming an owner.
 
-The layouts are read before the item, so an epoch that begins between the two reads shows in the item.
+The layouts are read before the item, so an epoch that begins between the two reads shows in the item. What was issued
+in the item's own epoch and in the one before is in the item, all that was before is beside the layouts. Where something
+of it is missing, this region doesn't know whether an integer was minted.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from global_integers_core.lattice import Layout, OwningRegion, Place, owner_of
-from global_integers_core.records import past_issued
+from global_integers_core.lattice import OwningRegion, Place, owner_of
+from global_integers_core.records import Recorded, last_past_issued
 
 from .model import CounterItem, LayoutUnknown, RequestRefused
 from .table import CounterTable
@@ -31,7 +32,8 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
             integer yet.
         RequestError: as `CounterTable.item`.
     """
-    layouts, item = table.layouts(counter), table.item(counter)
+    recorded, item = table.recorded(counter), table.item(counter)
+    layouts = recorded.layouts
     if not layouts or item.epoch > layouts[-1].epoch:
         raise LayoutUnknown
     owner = owner_of(integer, layouts)
@@ -48,14 +50,14 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
         "stride": owner.stride,
         "region": owner.region,
         "epoch": owner.epoch,
-        "minted": minted(integer, owner, item, layouts) if owner.region == region else None,
+        "minted": minted(integer, owner, item, recorded) if owner.region == region else None,
     }
     if owner.region != region and owner.region in layouts[-1].regions:
         document["ask"] = owner.region
     return document
 
 
-def minted(integer: int, owner: OwningRegion, item: CounterItem, layouts: Sequence[Layout]) -> bool | None:
+def minted(integer: int, owner: OwningRegion, item: CounterItem, recorded: Recorded) -> bool | None:
     """Return whether this region has minted an integer, or None if it can't know.
 
     It can't know if its table didn't exist in that epoch, or was lost since. Then the item wasn't given that epoch in
@@ -64,12 +66,14 @@ def minted(integer: int, owner: OwningRegion, item: CounterItem, layouts: Sequen
     """
     if owner.epoch > item.epoch:
         return False  # nothing is minted in an epoch that is about to begin here
-    known = {**past_issued(item.attributes), item.epoch: item.issued}
+    known = dict(recorded.issued)
+    for epoch, last in filter(None, (last_past_issued(item.attributes), (item.epoch, item.issued))):
+        known[epoch] = max(last, known.get(epoch, last))  # a restored item may have forgotten what is recorded
     if owner.epoch not in known:
         return None
     issued = known[owner.epoch]
     before = known.get(max((epoch for epoch in known if epoch < owner.epoch), default=0))
-    base = next(layout.base for layout in layouts if layout.epoch == owner.epoch)
+    base = next(layout.base for layout in recorded.layouts if layout.epoch == owner.epoch)
     if issued == before or issued < Place(owner.offset, owner.stride).before(base):
         return None
     return integer <= issued

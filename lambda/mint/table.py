@@ -1,5 +1,7 @@
 """The region's counters table. One write mints.
 
+What questions about owners need besides is in the receipts table.
+
 A table that was restored to an earlier state would mint the same integers again. So each answer of the table is
 compared with what a warm function had seen issued before the call began, not with what is seen now: answers to several
 threads may arrive in another order than the table gave them. In Lambda, one instance answers one request at a time.
@@ -18,7 +20,7 @@ from aws_client.service import DynamoDB, ServiceError
 from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable, WentBackwards
 
 if TYPE_CHECKING:
-    from global_integers_core.lattice import Layout
+    from global_integers_core.records import Recorded
 
 ATTEMPTS = 5
 """The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""
@@ -30,8 +32,9 @@ MAX_COUNTERS = 10_000
 class CounterTable:
     """One region's table. Every method raises the errors of `DynamoDB.call`, and Unusable if the item isn't one."""
 
-    def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
+    def __init__(self, name: str, dynamodb: DynamoDB | None = None, receipts: str = "") -> None:
         self._name = name
+        self._receipts = receipts
         self._dynamodb = dynamodb or DynamoDB()
         self._places: dict[str, tuple[int, int]] = {}
         self.seen = RollbackGuard()
@@ -78,12 +81,19 @@ class CounterTable:
         self._see(counter, last, item, 0)
         return item
 
-    def layouts(self, counter: str) -> "tuple[Layout, ...]":
-        """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown."""
-        from global_integers_core.records import history_of, layouts_key  # not needed to mint
+    def recorded(self, counter: str) -> "Recorded":
+        """Return what the coordinator has recorded in this region of the counter's layouts. It may be nothing."""
+        from global_integers_core.records import Recorded, layouts_key, recorded_of  # not needed to mint
 
-        record = self._get(layouts_key(counter))
-        return history_of(record["history"]["S"]) if record and "history" in record else ()
+        key = {"receipt": {"S": layouts_key(counter)}}
+        request: dict[str, Any] = {"TableName": self._receipts, "Key": key, "ConsistentRead": True}
+        try:
+            record = self._dynamodb.call("GetItem", request).get("Item")
+        except ServiceError as error:
+            if error.meaning != "gone":
+                raise
+            record = None
+        return recorded_of(record) if record else Recorded()
 
     def scan(self, **request: Any) -> dict[str, Any]:
         """Return one page of a scan, in DynamoDB's own JSON."""

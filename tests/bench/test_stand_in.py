@@ -14,6 +14,7 @@ from coordinate.protocol.operations import ReadRegister, ScanItems
 
 from bench import reconcile
 from bench.stand_in import PAGE, Tables, serving
+from global_integers_core.records import recorded_of
 from tests.lambda_.coordinator_calls import client
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -48,6 +49,20 @@ def test_a_run_has_nothing_to_do(tables: Tables) -> None:
     assert tables.calls["UpdateItem"] == 0
 
 
+def test_no_round_of_fences_is_lost_to_conflicts(tables: Tables) -> None:
+    """Every second transaction conflicts. Each fence is written once all the same."""
+    coordinate.handler.handler(reconcile.change(NAMES, tables), reconcile.Context(reconcile.LIMIT))
+    calm = tables.calls["UpdateItem"]
+    tables.tables = reconcile.world(NAMES, COUNTERS).tables
+    tables.calls.clear()
+    tables.conflicts = 0.5
+
+    reply = coordinate.handler.handler(reconcile.change(NAMES, tables), reconcile.Context(reconcile.LIMIT))
+
+    assert reply["registered"] == COUNTERS
+    assert tables.calls["UpdateItem"] == calm
+
+
 def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
     event = reconcile.change(NAMES, tables)
 
@@ -59,8 +74,11 @@ def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
     register = Store(HOME, *reconcile.NAMES.values()).carry_out(ReadRegister("tenant-0002"))
     assert register.regions == (HOME, NEW)
     assert register.epoch == MAX_PAST + 2
-    assert len(register.past) == MAX_PAST
-    assert "issued_1" not in tables.tables[HOME, "counters"].items["tenant-0002"].attributes
+    assert register.preceding == MAX_PAST + 1
+    attributes = tables.tables[HOME, "receipts"].items["tenant-0002/layouts"].attributes
+    assert len(recorded_of(attributes).layouts) == MAX_PAST + 1
+    assert "issued_1" not in attributes
+    assert f"issued_{MAX_PAST}" in attributes
 
 
 def test_a_page_ends_by_the_bytes_that_are_stored(tables: Tables, store: Store) -> None:

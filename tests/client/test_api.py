@@ -109,7 +109,7 @@ def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
 
 
 def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COORDINATOR", raising=False)
+    monkeypatch.delenv("OPEN_COUNTERS", raising=False)
     with pytest.raises(RequestRefused) as closed:
         _coordinator()
 

@@ -16,6 +16,7 @@ REST_API = "aws:apigateway/restApi:RestApi"
 API_DEPLOYMENT = "aws:apigateway/deployment:Deployment"
 STAGE = "aws:apigateway/stage:Stage"
 METHOD_SETTINGS = "aws:apigateway/methodSettings:MethodSettings"
+ALIAS = "aws:lambda/alias:Alias"
 INVOCATION = "aws:lambda/invocation:Invocation"
 RETRIES = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
 RULE = "aws:cloudwatch/eventRule:EventRule"
@@ -36,6 +37,7 @@ MAPPING = "aws:apigatewayv2/apiMapping:ApiMapping"
 RECORD = "aws:route53/record:Record"
 HEALTH_CHECK = "aws:route53/healthCheck:HealthCheck"
 BUDGET = "aws:budgets/budget:Budget"
+STASH = "pulumi:index:Stash"
 GET_ZONE = "aws:route53/getZone:getZone"
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -48,12 +50,16 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
     match resource_type:
         case "aws:dynamodb/table:Table":
             return {"arn": arn("dynamodb", region, f"table/{inputs['name']}"), "streamLabel": LABEL}
+        case "pulumi:index:Stash":  # nothing was kept before
+            return {"output": inputs["input"]}
         case "aws:iam/role:Role":
             return {"arn": f"arn:aws:iam::{ACCOUNT}:role/{inputs['name']}"}
         case "aws:cloudwatch/logGroup:LogGroup":
             return {"arn": arn("logs", region, f"log-group:{inputs['name']}")}
         case "aws:lambda/function:Function":
             return {"arn": arn("lambda", region, f"function:{inputs['name']}")}
+        case "aws:lambda/alias:Alias":
+            return {"arn": arn("lambda", region, f"function:{inputs['functionName']}:{inputs['name']}")}
         case "aws:lambda/functionUrl:FunctionUrl":
             return {"functionUrl": url(region)}
         case "aws:cloudwatch/eventRule:EventRule":

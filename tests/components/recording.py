@@ -7,7 +7,7 @@ from typing import Any
 
 from local.engine.program import Registration, Skipped
 
-from .aws_answers import GET_ZONE, INVOCATION, TABLE, answers
+from .aws_answers import GET_ZONE, INVOCATION, STASH, TABLE, answers
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Aws:
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
-        first_home: what the state has as the description of the coordinator's role.
+        first_layouts_label: what the state has kept as the label of the first layouts table.
         named: what the names of tables begin with in the state.
         zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
     """
@@ -120,9 +120,8 @@ class Aws:
 
     def _of_the_state(self, resource: Registration) -> dict[str, Any]:
         region = resource.inputs.get("region", "")
-        if self._first_layouts_label is not None and resource.name.endswith("coordinate-role"):
-            assert {"name", "description"} <= set(resource.ignore_changes), "Pulumi would not keep it"
-            return {"description": self._first_layouts_label}
+        if self._first_layouts_label is not None and resource.type == STASH:
+            return {"output": self._first_layouts_label}
         if self._named is not None and resource.type == TABLE:
             assert "name" in resource.ignore_changes, "Pulumi would not keep it"
             return {"name": f"{self._named}-{resource.inputs['name'].rpartition('-')[2]}"}

@@ -25,6 +25,7 @@ class Aws:
             self.versions |= {asset.text} if hasattr(asset, "text") else set()
         arn = f"arn:aws:x:{resource.inputs.get('region', '')}:123456789012:y"
         computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": "https://x/"}
+        computed["output"] = resource.inputs.get("input")
         return resource.name, {**resource.inputs, **computed}
     def call(self, token, arguments):
         raise ValueError("empty result")

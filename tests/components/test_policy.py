@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.components.aws_answers import ACCOUNT, FUNCTION, POLICY, ROLE
+from tests.components.aws_answers import ACCOUNT, ALIAS, FUNCTION, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
@@ -13,7 +13,10 @@ COUNTERS = f"table/{PREFIX}-counters"
 RECEIPTS = f"table/{PREFIX}-receipts"
 LAYOUTS = f"table/{PREFIX}-layouts"
 MIRROR = f"table/{PREFIX}-mirror"
+ARCHIVE = f"table/{PREFIX}-archive"
 ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
+RECEIPTS_ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{RECEIPTS}"
+ALIAS_ARN = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{PREFIX}-coordinate:minting"
 FUNCTIONS = f"arn:aws:lambda:*:{ACCOUNT}:function:{PREFIX}-mint"
 
 
@@ -48,6 +51,7 @@ def test_the_minting_function_may_mint_and_keep_receipts(signed: Deployment, reg
         ("dynamodb:UpdateItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
         ("dynamodb:GetItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
         ("dynamodb:PutItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
+        ("lambda:InvokeFunction", ALIAS_ARN),
         *own_logs(region, f"{PREFIX}-mint"),
     }
 
@@ -55,13 +59,16 @@ def test_the_minting_function_may_mint_and_keep_receipts(signed: Deployment, reg
 def test_the_coordinator_may_lay_out_in_any_region(signed: Deployment) -> None:
     coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
     registers = ("GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable")
-    copies = ("GetItem", "PutItem", "Scan", "DescribeTable")
-    items = ("GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable")
+    copies = ("GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable")
+    past = ("GetItem", "UpdateItem", "DescribeTable")
+    items = ("GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable")
 
     assert allowed(signed, coordinate) == {
         *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{LAYOUTS}") for action in registers),
         *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{MIRROR}") for action in copies),
+        *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{ARCHIVE}") for action in past),
         *((f"dynamodb:{action}", ANYWHERE) for action in items),
+        *((f"dynamodb:{action}", RECEIPTS_ANYWHERE) for action in ("GetItem", "UpdateItem")),
         ("lambda:InvokeFunction", FUNCTIONS),
         *own_logs(HOME, f"{PREFIX}-coordinate"),
     }
@@ -77,7 +84,7 @@ def test_a_star_stands_only_for_log_streams_and_regions(signed: Deployment) -> N
             elif resource.endswith(":*"):
                 assert resource.startswith(f"arn:aws:logs:{function.inputs['region']}:{ACCOUNT}:log-group:/aws/lambda/")
 
-    assert starred == {ANYWHERE, FUNCTIONS}
+    assert starred == {ANYWHERE, RECEIPTS_ANYWHERE, FUNCTIONS}
 
 
 def test_another_partition_has_tables_of_its_own() -> None:
@@ -110,19 +117,27 @@ def test_nothing_else_widens_a_role(signed: Deployment) -> None:
 
 
 @pytest.mark.parametrize("region", THREE)
-def test_open_counters_ask_the_coordinator_and_are_listed(signed: Deployment, leaving: Deployment, region: str) -> None:
+def test_open_counters_are_listed(signed: Deployment, leaving: Deployment, region: str) -> None:
     mint = leaving.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
-    coordinator = leaving.one(FUNCTION, name=f"{PREFIX}-coordinate")
     more = allowed(leaving, mint) - allowed(signed, signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region))
 
-    arn = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{coordinator.inputs['name']}"
-    assert more == {
-        ("lambda:InvokeFunction", arn),
-        ("dynamodb:Scan", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
-    }
-    assert mint.inputs["environment"]["variables"]["COORDINATOR"] == arn
+    assert more == {("dynamodb:Scan", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}")}
 
 
-def test_otherwise_it_does_not_even_know_the_coordinator(signed: Deployment) -> None:
-    for mint in signed.of(FUNCTION):
-        assert "COORDINATOR" not in mint.inputs["environment"]["variables"]
+@pytest.mark.parametrize("region", THREE)
+def test_a_minting_function_knows_the_coordinator_by_its_alias_alone(signed: Deployment, region: str) -> None:
+    mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+    alias = signed.one(ALIAS)
+
+    assert mint.inputs["environment"]["variables"]["COORDINATOR"] == ALIAS_ARN
+    assert f":function:{alias.inputs['functionName']}:{alias.inputs['name']}" in ALIAS_ARN
+
+
+def test_who_may_create_counters_is_known_to_both_functions(signed: Deployment, leaving: Deployment) -> None:
+    for deployment, expected in ((signed, set[str]()), (leaving, {("mint", "1"), ("coordinate", "1000")})):
+        known: set[tuple[str, str]] = set()
+        for function in deployment.of(FUNCTION):
+            variables = function.inputs["environment"]["variables"]
+            kind = function.inputs["name"].removeprefix(f"{PREFIX}-")
+            known |= {(kind, variables[name]) for name in ("OPEN_COUNTERS", "MAX_COUNTERS") if name in variables}
+        assert known == expected

@@ -9,7 +9,17 @@ import pytest
 
 from components.region import cors
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from tests.components.aws_answers import FUNCTION, FUNCTION_URL, INVOCATION, LOG_GROUP, PERMISSION, ROLE, TABLE, url
+from tests.components.aws_answers import (
+    FUNCTION,
+    FUNCTION_URL,
+    INVOCATION,
+    LOG_GROUP,
+    PERMISSION,
+    ROLE,
+    STASH,
+    TABLE,
+    url,
+)
 from tests.components.recording import Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
 
@@ -149,6 +159,7 @@ def test_each_table_is_where_it_belongs(signed: Deployment) -> None:
     assert tables == {
         (f"{PREFIX}-layouts", HOME),
         (f"{PREFIX}-mirror", HOME),
+        (f"{PREFIX}-archive", HOME),
         *((f"{PREFIX}-counters", region) for region in THREE),
         *((f"{PREFIX}-receipts", region) for region in THREE),
     }
@@ -156,9 +167,9 @@ def test_each_table_is_where_it_belongs(signed: Deployment) -> None:
 
 def test_tables_are_protected_unless_it_is_turned_off(signed: Deployment, public: Deployment) -> None:
     for deployment, protected in ((signed, True), (public, False)):
-        assert [table.inputs["deletionProtectionEnabled"] for table in deployment.of(TABLE)] == [protected] * 8
-        assert [table.protect for table in deployment.of(TABLE)] == [protected] * 8
-    assert {resource.type for resource in signed.resources if resource.protect} == {TABLE}
+        assert [table.inputs["deletionProtectionEnabled"] for table in deployment.of(TABLE)] == [protected] * 9
+        assert [table.protect for table in deployment.of(TABLE)] == [protected] * 9
+    assert {resource.type for resource in signed.resources if resource.protect} == {TABLE, STASH}
 
 
 def test_tables_are_on_demand_and_can_be_restored(signed: Deployment) -> None:

@@ -11,7 +11,7 @@ import botocore.session
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.events import Create, ScheduledRun, request_of
+from coordinate.events import Create, Delete, ScheduledRun, request_of
 from pulumi_aws import ProviderArgs
 
 from local.command_line import main
@@ -132,4 +132,8 @@ def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None
 def test_the_coordinator_takes_the_payloads() -> None:
     payloads = [command[command.index("--payload") + 1] for command in commands("aws lambda invoke")]
 
-    assert {request_of(json.loads(payload)) for payload in payloads} == {Create(("invoices",)), ScheduledRun()}
+    assert {request_of(json.loads(payload)) for payload in payloads} == {
+        Create(("invoices",)),
+        Delete(("invoices",)),
+        ScheduledRun(),
+    }

@@ -12,6 +12,7 @@ from simulation.schedule import COORDINATORS
 from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
 from tests.simulation.test_conditions_by_hand import BY_HAND
+from tests.simulation.test_deletion import BY_HAND as DELETIONS
 from tests.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
@@ -39,7 +40,7 @@ def test_what_a_window_means_is_computed_from_the_defaults() -> None:
         f"In the other {LOSSES[2]:,}, a second one",
         f"Up to {WORDS[COORDINATORS]} coordinators",
         f"**Each of the {len(CONDITIONS)} conditions and {len(RULES) + len(ALIVE)} rules is taken out in turn**",
-        f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",
+        f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND) + len(DELETIONS)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
         f"| for up to {REGION_SECONDS} seconds | the region |",
@@ -54,7 +55,8 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "phase", ["created", "begun", "joined", "granted", "put back", "unknown", "unreachable", "throttled"]
+    "phase",
+    ["created", "begun", "joined", "granted", "put back", "deleting", "deleted", "unknown", "unreachable", "throttled"],
 )
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE

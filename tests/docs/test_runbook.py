@@ -31,7 +31,9 @@ def desired(*regions: str) -> dict[str, Any]:
 
 
 def record(asked_for: Mapping[str, Any]) -> StoredRecord:
-    return StoredRecord(1, 0, 0, asked_for, reconciled=True, counters={"integers": {"epoch": 1, "base": 1}})
+    return StoredRecord(
+        "8f14e45f/0", 1, "", 0, asked_for, reconciled=True, counters={"integers": {"epoch": 1, "base": 1}}
+    )
 
 
 @pytest.mark.parametrize(

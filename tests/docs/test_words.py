@@ -22,6 +22,7 @@ from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.run import RunResult, reply
 from hypothesis import given
 from hypothesis import strategies as st
+from mint.grants import _may_ask as may_ask
 from mint.model import Block
 from mint.receipts import Receipts
 
@@ -29,9 +30,9 @@ from components.global_integers import GlobalIntegers
 from components.settings.args import SETTINGS
 from components.settings.values import camel
 from global_integers_core.lattice import Layout
-from global_integers_core.records import issued_in, layouts_key
+from global_integers_core.records import Recorded, layouts_key
 from local.paths import ROOT
-from simulation.world import CounterKey, SimulatedTable
+from simulation.world import Archive, SimulatedReceipts
 from tests.lambda_.coordinate.sample_records import record, register
 
 RETIRED = {
@@ -190,10 +191,11 @@ def test_a_retired_name_is_found_in_every_kind_of_file(name: str, text: str) -> 
 STORED: Mapping[str, Any] = {
     "deployment record": attributes_of(record("a")),
     "admitted": attributes_of(record("a").admitted),
-    "register": attributes_of(register("a", past=(Layout(1, 1, ("a",)),))),
+    "register": attributes_of(register("a")),
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
-    "item": {**item_values(Item(1, 1, 1, 1, fenced=True, opening="token")), issued_in(0): {}},
-    "layouts": SimulatedTable("a 1", {"c": CounterKey(layouts=(Layout(1, 1, ("a",)),))}).records()[layouts_key("c")],
+    "item": item_values(Item(1, 1, 1, 2, fenced=True, opening="token", past=(1, 1))),
+    "layouts": SimulatedReceipts({"c": Recorded((Layout(1, 1, ("a",)),), {0: 1})}).records()[layouts_key("c")],
+    "archive": Archive({"c": (Layout(1, 1, ("a",)),)}).records()["c"],
 }
 """What the tables have → its attributes."""
 
@@ -211,6 +213,13 @@ def written_receipt() -> dict[str, Any]:
     return written[0]
 
 
+def written_asked() -> dict[str, Any]:
+    """Return what a region writes when it asks for integers, by its key and value."""
+    dynamodb = Mock()
+    assert may_ask("receipts", dynamodb)
+    return dynamodb.call.call_args.args[1]["Item"]
+
+
 def written_run_lock() -> dict[str, Any]:
     """Return the run lock as it is written."""
     client = Mock()
@@ -223,12 +232,16 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    return {**done, **reply(RunResult(skipped="another run")), "checked": "a"}
+    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), "checked": "a"}
 
 
 def wire() -> set[str]:
     """Return the attributes in tables and in the coordinator's events and replies, without names of counters."""
-    stored = {key for attributes in (*STORED.values(), written_receipt(), written_run_lock()) for key in attributes}
+    stored = {
+        key
+        for attributes in (*STORED.values(), written_receipt(), written_asked(), written_run_lock())
+        for key in attributes
+    }
     sent = {*events.KEYS, *events.CHECK_KEYS, *events.DESIRED_KEYS}
     found = replies()
     of_counter = {*next(iter(found["counters"].values()))}

@@ -93,10 +93,11 @@ def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, A
 
 
 def _written() -> dict[str, list[tuple[str, Any]]]:
-    counters = os.environ["COUNTERS_TABLE"]
+    everywhere = [os.environ[name] for name in ("COUNTERS_TABLE", "RECEIPTS_TABLE")]
+    at_home = [os.environ[name] for name in ("LAYOUTS_TABLE", "MIRROR_TABLE", "ARCHIVE_TABLE")]
     found: dict[str, list[tuple[str, Any]]] = {}
     for region in (*REGIONS, "us-west-2"):
-        tables = [counters, *((os.environ["LAYOUTS_TABLE"], os.environ["MIRROR_TABLE"]) if region == HOME else ())]
+        tables = [*everywhere, *(at_home if region == HOME else ())]
         with closing(DynamoDB(region)) as dynamodb:
             found[region] = [
                 (table, record)
@@ -147,11 +148,11 @@ def deployment(
     found = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
     item = found.get("Item")
     if item is None:
-        return {"desired": desired, "follows": 0, "requested": int(time.time())}
+        return {"desired": desired, "follows": "", "requested": int(time.time())}
     record = record_of(item)
     if record.reconciled and json.loads(record.desired.text) == desired:
         return {"desired": desired, "follows": record.follows, "requested": record.requested}
-    return {"desired": desired, "follows": record.number, "requested": int(time.time())}
+    return {"desired": desired, "follows": record.token, "requested": int(time.time())}
 
 
 def home_now() -> str:
@@ -169,9 +170,17 @@ def create(*counters: str) -> dict[str, Any]:
     return send({"create": list(counters)})
 
 
-def send(event: dict[str, Any], remaining: Callable[[], int] = all_time) -> dict[str, Any]:
-    """Send the coordinator an event. `remaining` says how many milliseconds the function has left."""
-    return coordinate.handler.handler(event, SimpleNamespace(get_remaining_time_in_millis=remaining))
+ARN = f"arn:aws:lambda:{HOME}:000000000000:function:shop-coordinate"
+"""The coordinator's, without a qualifier."""
+
+
+def send(event: dict[str, Any], remaining: Callable[[], int] = all_time, *, invoked: str = ARN) -> dict[str, Any]:
+    """Send the coordinator an event. `remaining` says how many milliseconds the function has left.
+
+    `invoked` is the ARN by which it is called.
+    """
+    context = SimpleNamespace(get_remaining_time_in_millis=remaining, invoked_function_arn=invoked)
+    return coordinate.handler.handler(event, context)
 
 
 def _label(region: str, table: str) -> str:

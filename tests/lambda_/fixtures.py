@@ -29,6 +29,7 @@ class Stack:
     counters: str
     layouts: str
     mirror: str
+    archive: str
     receipts: str
     monkeypatch: pytest.MonkeyPatch
     """Undone when the tables are deleted."""
@@ -71,8 +72,9 @@ class Ask(Protocol):
 TABLES = {
     (HOME, "layouts"): "counter",
     (HOME, "mirror"): "counter",
-    (HOME, "receipts"): "receipt",
+    (HOME, "archive"): "counter",
     **{(region, "counters"): "counter" for region in (*REGIONS, "us-west-2")},
+    **{(region, "receipts"): "receipt" for region in (*REGIONS, "us-west-2")},
 }
 """The tables of a stack, by region and name, with their keys."""
 
@@ -92,6 +94,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "COUNTERS_TABLE": "counters",
         "LAYOUTS_TABLE": "layouts",
         "MIRROR_TABLE": "mirror",
+        "ARCHIVE_TABLE": "archive",
         "RECEIPTS_TABLE": "receipts",
         "DEFAULT_COUNTER": "integers",
         "IDEMPOTENCY_HOURS": "24",
@@ -107,7 +110,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
                 if place == region and not emptied(dynamodb, table, key):
                     make_table(aws, region, table, key)
     forget()
-    yield Stack(aws, "counters", "layouts", "mirror", "receipts", monkeypatch)
+    yield Stack(aws, "counters", "layouts", "mirror", "archive", "receipts", monkeypatch)
     forget()
 
 

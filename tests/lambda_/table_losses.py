@@ -14,10 +14,10 @@ NOWHERE = "http://127.0.0.1:1"
 """An endpoint that refuses connections."""
 
 
-def recreate(stack: AllTables, region: str, table: str) -> None:
+def recreate(stack: AllTables, region: str, table: str, key: str = "counter") -> None:
     """Delete a table, and make an empty one of its name."""
     delete(stack, region, table)
-    make_table(stack.aws, region, table)
+    make_table(stack.aws, region, table, key)
 
 
 def delete(stack: AllTables, region: str, table: str) -> None:

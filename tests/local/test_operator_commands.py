@@ -89,6 +89,17 @@ def test_both_kinds_of_tables_are_lost_and_heal(fresh: Machine) -> None:
     assert mint(url)[1]["integer"] > 100_000_000
 
 
+def test_what_a_killed_down_has_left_is_forgotten(fresh: Machine) -> None:
+    state = fresh.folder / "dev.json"
+    fresh.up("us-east-1")
+    left = state.read_text()
+    assert fresh.run("down").returncode == 0
+    state.write_text(left)
+
+    assert fresh.up("us-east-1").returncode == 0, "no witness of tables that were another server's"
+    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+
+
 def test_the_same_port_is_used_again(fresh: Machine) -> None:
     before = fresh.up("us-east-1", settings=("paused=[]",)).stdout.partition("http://127.0.0.1:")[2].partition(" ")[0]
     assert fresh.run("down").returncode == 0

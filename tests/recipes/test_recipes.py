@@ -9,6 +9,7 @@ import runpy
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
@@ -16,7 +17,9 @@ from threading import Event
 from typing import Any
 
 import pytest
+from mint.grants import FUTURE
 
+from global_integers_core.records import ASKED_KEY
 from local.paths import ROOT
 from tests.local.machine import Machine, mint
 from tests.recipes.conftest import as_a_new_user
@@ -122,6 +125,9 @@ def test_a_shell_loop_waits_for_a_change_of_layout(run: Run, machine: Machine, u
         update = "SET ceiling = :ceiling, fenced = :fenced"
         aws("dynamodb").update_item(**key, UpdateExpression=update, ExpressionAttributeValues=values)
 
+    # The region has just asked for more, or the coordinator would begin another epoch.
+    asked: Any = {"receipt": {"S": ASKED_KEY}, "at": {"N": str(int(time.time()) + FUTURE - 10)}}
+    aws("dynamodb").put_item(TableName="global-integers-dev-receipts", Item=asked)
     ceiling(item["issued"], fenced=True)
     try:
         with relay_to(machine.port) as relay:

@@ -10,10 +10,11 @@ from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 from coordinate.protocol.reconcile import Inspected, NextRound, Outcome, inspect, reconcile, step
 
 from global_integers_core.lattice import Layout
+from global_integers_core.records import Recorded
 from simulation.checks import CheckedWorld
 from simulation.coordinator import SimulatedCoordinator
 from simulation.deployments import decoded, desired
-from simulation.world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
+from simulation.world import NOW, Archive, Layouts, Mirror, SimulatedReceipts, SimulatedTable
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
@@ -35,6 +36,8 @@ class Case:
     def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
         match operation:
+            case op.ReadArchive() | op.WriteArchive():  # no integer depends on it
+                return True
             case op.ReadRecord() | op.ReadAdmitted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
             case op.DescribeTable(region) | op.RecordLayouts(region):  # the last of several recorded layouts stays
@@ -128,6 +131,7 @@ class SearchState(NamedTuple):
     minted: frozenset[tuple[str, int]]
     unreachable: bool | None
     """Whether the region that may be unreachable is unreachable now; None if it was, and is back."""
+    archive: tuple[Layout, ...]
     turns: tuple[Run, ...]
 
     def world(self, record: DeploymentRecord, case: Case) -> CheckedWorld:
@@ -135,9 +139,16 @@ class SearchState(NamedTuple):
         world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
         world.tables = {
-            table.region: SimulatedTable(table.id, {"c": CounterKey(table.item, {}, table.layouts)})
+            table.region: SimulatedTable(table.id, {} if table.item is None else {"c": table.item})
             for table in self.tables
         }
+        world.receipts = {
+            table.region: SimulatedReceipts({"c": Recorded(table.layouts)} if table.layouts else {})
+            for table in self.tables
+        }
+        world.archive = Archive({"c": self.archive} if self.archive else {})
+        past = (layout for layout in self.archive if layout.epoch < self.register.epoch)
+        world.lineages = {"c": (*past, self.register.layout)}
         world.minted = dict.fromkeys(self.minted, "")
         world.unreachable = {case.unreachable} if case.unreachable and self.unreachable else set()
         return world
@@ -150,7 +161,7 @@ def joining(without: str | None = None) -> CheckedWorld:
         for region in regions:
             world.make_table(region)
         record = DeploymentRecord(
-            "layouts 1", len(regions), 0, NOW, decoded(desired(regions, headroom=1)), reconciled=True
+            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions, headroom=1)), reconciled=True
         )
         world.layouts.record = record
         if regions == BEFORE:
@@ -187,11 +198,14 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
 
 
 def _state(world: CheckedWorld, unreachable: bool | None, turns: tuple[Run, ...]) -> SearchState:
-    found = {region: table.counters.get("c", CounterKey()) for region, table in sorted(world.tables.items())}
-    tables = tuple(TableState(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
-    return SearchState(
-        world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), unreachable, turns
+    recorded = {region: receipts.recorded.get("c", Recorded()) for region, receipts in world.receipts.items()}
+    tables = tuple(
+        TableState(region, table.id, table.items.get("c"), recorded[region].layouts)
+        for region, table in sorted(world.tables.items())
     )
+    register, copy = world.layouts.registers["c"], world.mirror.copies.get("c")
+    archive = world.archive.layouts.get("c", ()) if world.archive else ()
+    return SearchState(register, copy, tables, frozenset(world.minted), unreachable, archive, turns)
 
 
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:

@@ -9,10 +9,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 from coordinate.protocol import operations
-from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register, desired_state_of
+from coordinate.protocol.model import Copy, Deleted, Deletions, DeploymentRecord, Item, Register, desired_state_of
 from coordinate.protocol.operations import (
     Clock,
     CloseItem,
+    DeleteCopy,
+    DeleteRegister,
     DescribeStream,
     MayBegin,
     Operation,
@@ -27,7 +29,8 @@ from coordinate.protocol.operations import (
 from hypothesis import strategies as st
 
 from global_integers_core.lattice import Layout
-from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World
+from global_integers_core.records import Recorded
+from simulation.world import Archive, Layouts, Mirror, SimulatedReceipts, SimulatedTable, World
 from tests.lambda_.coordinator_calls import HOME
 
 REGIONS = (HOME, "eu-west-1")
@@ -44,18 +47,30 @@ def _desired(regions: tuple[str, ...]) -> Any:
     return desired_state_of(f'{{"regions":{json.dumps(regions)},{text}}}')
 
 
-_RECORD = DeploymentRecord("layouts 1", 2, 1, 1_000, _desired(ORDERS[0]))
+_RECORD = DeploymentRecord("layouts 1", "one's", 2, "", 1_000, _desired(ORDERS[0]))
 
 RECORDS = [
     _RECORD,
     replace(_RECORD, layouts_id="layouts 2"),
+    replace(_RECORD, token="two's"),
     replace(_RECORD, number=3),
-    replace(_RECORD, follows=2),
+    replace(_RECORD, follows="two's"),
     replace(_RECORD, requested=1_001),
     replace(_RECORD, desired=_desired(ORDERS[1])),
     replace(_RECORD, reconciled=True),
     replace(_RECORD, report='{"counters":{}}'),
     replace(_RECORD, restored=True),
+    replace(_RECORD, first_epoch=2),
+    replace(_RECORD, first_base=2),
+    *(
+        replace(_RECORD, deletions=deletions)
+        for deletions in (
+            Deletions(1),
+            Deletions(0, "archive 1"),
+            Deletions(0, "", Deleted(1, 0)),
+            Deletions(0, "", Deleted(0, 1)),
+        )
+    ),
 ]
 """Each differs from the first in one field, and so do the others below."""
 
@@ -71,7 +86,7 @@ REGISTERS = [
     replace(_REGISTER, limit=49),
     replace(_REGISTER, window=20),
     replace(_REGISTER, granted=1_001),
-    replace(_REGISTER, past=(Layout(1, 1, REGIONS),)),
+    replace(_REGISTER, preceding=1),
 ]
 COPIES = [Copy(_REGISTER, "mirror 1"), *(Copy(register, "mirror 1") for register in REGISTERS[1:])]
 COPIES.append(Copy(_REGISTER, "mirror 2"))
@@ -85,7 +100,8 @@ def _mostly_first(values: list[Any]) -> st.SearchStrategy[Any]:
 
 _REGISTERS = _mostly_first(REGISTERS)
 
-LAYOUTS = [tuple(Layout(epoch, 10 * epoch, REGIONS) for epoch in range(1, last + 1)) for last in (1, 2, 3)]
+LAYOUTS = [tuple(Layout(epoch, 10 * epoch, REGIONS) for epoch in range(1, last + 1)) for last in (1, 2, 3, 43)]
+"""In the epoch 43, what was issued in the first ones is forgotten."""
 
 _EPOCHS = st.sampled_from([1, 2])
 _TOKENS = st.sampled_from(["one's", "two's"])
@@ -102,15 +118,19 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "record": _mostly_first(RECORDS),
     "over": _EPOCHS,
     "layouts": st.sampled_from(LAYOUTS),
+    "deleted": st.sampled_from([Deleted(1, 9), Deleted(2, 19)]),
+    "past": st.none() | st.sampled_from([(1, 7), (2, 9)]),
     "instead_of": st.none() | _TOKENS,
     "token": _TOKENS,
     "ceiling": _ITEM["ceiling"],
     "by": st.none() | st.sampled_from([0, 3, 6]),
     "most": _ITEM["issued"],
     "epoch": _EPOCHS,
+    "patient": st.booleans(),
 }
 
-_OPEN = st.builds(Item, **_ITEM, fenced=st.sampled_from([False, False, True]))
+_PAST = st.none() | st.just((1, 7))
+_OPEN = st.builds(Item, **_ITEM, fenced=st.sampled_from([False, False, True]), past=_PAST)
 _OPENING = st.builds(Item, **_ITEM, fenced=st.just(True), opening=_TOKENS)
 _CLOSED = st.builds(Item, **_ITEM, fenced=st.just(True))
 
@@ -120,7 +140,6 @@ def _replaced(values: list[Any], before: list[Any]) -> dict[str, st.SearchStrate
 
 
 OWN_FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
-    # In epoch 44, what was issued in the first ones is forgotten.
     RenewItem: {"item": st.builds(Item, **{**_ITEM, "epoch": st.sampled_from([2, 44])})},
     CloseItem: {"epoch": st.sampled_from([1, 2, 44])},
     PutItem: {"item": _OPENING | _CLOSED},
@@ -128,6 +147,8 @@ OWN_FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     WriteRecordCopy: _replaced(RECORD_COPIES, RECORD_COPIES),
     WriteRegister: _replaced(REGISTERS, REGISTERS),
     WriteCopy: _replaced(COPIES, COPIES),
+    DeleteRegister: {"old": _REGISTERS, "new": _mostly_first(RECORDS)},
+    DeleteCopy: {"old": _mostly_first(COPIES)},
 }
 """The fields whose values depend on the operation."""
 
@@ -175,22 +196,20 @@ _STEP: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "mint_block": st.tuples(FIELDS["region"], st.integers(1, 4)),
     "make_table": _REGION,
     "delete_table": _REGION,
+    "delete_receipts": _REGION,
 }
-_OFTEN = ["carry_out"] * 36 + ["mint"] * 3 + ["mint_block"] * 2 + ["make_table"] + ["delete_table"]
+_OFTEN = ["carry_out"] * 44 + ["mint"] * 3 + ["mint_block"] * 2 + ["make_table", "delete_table", "delete_receipts"]
 
 STEPS: st.SearchStrategy[list[Step]] = st.lists(
     st.sampled_from(_OFTEN).flatmap(lambda name: st.tuples(st.just(name), _STEP[name])), min_size=25, max_size=40
 )
 
-_COUNTERS = st.builds(
-    CounterKey,
-    item=_OPEN | _OPEN | _OPEN | _OPENING,
-    issued_in=st.sampled_from([{}, {1: 7}]).map(dict),
-    layouts=st.sampled_from([(), *LAYOUTS]),
-).filter(lambda counter: counter.item is not None and all(epoch < counter.item.epoch for epoch in counter.issued_in))
-
 _NOTHING: dict[str, Any] = {}
-_HELD = st.fixed_dictionaries({COUNTER: _COUNTERS})
+_HELD = st.fixed_dictionaries({COUNTER: _OPEN | _OPEN | _OPEN | _OPENING})
+_RECORDED = st.builds(Recorded, st.sampled_from(LAYOUTS), st.sampled_from([{}, {1: 7}]).map(dict))
+_LAYOUTS: st.SearchStrategy[dict[str, Any]] = st.just(_NOTHING).map(dict) | st.fixed_dictionaries(
+    {COUNTER: st.sampled_from(LAYOUTS)}
+)
 
 WORLDS = st.builds(
     World,
@@ -211,7 +230,16 @@ WORLDS = st.builds(
     tables=st.fixed_dictionaries(
         {
             region: st.builds(
-                SimulatedTable, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just(_NOTHING).map(dict)
+                SimulatedTable, id=st.just(f"{region} 1"), items=_HELD | _HELD | st.just(_NOTHING).map(dict)
+            )
+            for region in REGIONS
+        }
+    ),
+    archive=st.builds(Archive, _LAYOUTS, st.sampled_from([{}, {COUNTER: Deleted(1, 9)}]).map(dict)),
+    receipts=st.fixed_dictionaries(
+        {
+            region: st.builds(
+                SimulatedReceipts, st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _RECORDED})
             )
             for region in REGIONS
         }

@@ -22,12 +22,14 @@ class Tables:
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
-        self._store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+        self._store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
         self._dynamodb = {region: DynamoDB(region) for region in REGIONS}
         self._names = {
             **{region: (region, stack.counters) for region in REGIONS},
             "layouts": (HOME, stack.layouts),
             "mirror": (HOME, stack.mirror),
+            "archive": (HOME, stack.archive),
+            **{f"receipts {region}": (region, stack.receipts) for region in REGIONS},
         }
         self._ids: dict[str, str] = {}
         """What the world calls a table's id."""
@@ -49,17 +51,23 @@ class Tables:
             return []
 
     def make_table(self, region: str) -> None:
-        if self._records(region) is None:
-            make_table(self._stack.aws, region, self._stack.counters)
+        for name in (region, f"receipts {region}"):
+            if self._records(name) is None:
+                self._make(name)
 
     def delete_table(self, region: str) -> None:
         if self._records(region) is not None:
             self._client(region).delete_table(TableName=self._stack.counters)
 
+    def delete_receipts(self, region: str) -> None:
+        if self._records(f"receipts {region}") is not None:
+            self._client(region).delete_table(TableName=self._stack.receipts)
+
     def name_ids(self, world: World) -> None:
         """Learn what the world calls the tables that there are now."""
         names = {region: table.id for region, table in world.tables.items()}
-        for table, name in {**names, "layouts": world.layouts.id, "mirror": world.mirror.id}.items():
+        home = {"layouts": world.layouts, "mirror": world.mirror, "archive": world.archive}
+        for table, name in {**names, **{table: there.id for table, there in home.items() if there}}.items():
             region, actual = self._names[table]
             self._ids[described_id(self._client(region), actual)] = name
 
@@ -72,10 +80,10 @@ class Tables:
         for name, found in self.records().items():
             region, table = self._names[name]
             if found is None:
-                make_table(self._stack.aws, region, table)
+                self._make(name)
             client, wanted = self._client(region), records[name] or {}
             for key in (found or {}).keys() - wanted.keys():
-                client.delete_item(TableName=table, Key={"counter": {"S": key}})
+                client.delete_item(TableName=table, Key={_key(name): {"S": key}})
             for record in wanted.values():
                 client.put_item(TableName=table, Item=record)
 
@@ -90,7 +98,15 @@ class Tables:
             found = client.scan(TableName=table, ConsistentRead=True)["Items"]
         except client.exceptions.ResourceNotFoundException:
             return None
-        return {record["counter"]["S"]: record for record in found}
+        return {record[_key(name)]["S"]: record for record in found}
+
+    def _make(self, name: str) -> None:
+        region, table = self._names[name]
+        make_table(self._stack.aws, region, table, _key(name))
 
     def _client(self, region: str) -> Any:
         return self._stack.aws.client("dynamodb", region)
+
+
+def _key(name: str) -> str:
+    return "receipt" if name.startswith("receipts ") else "counter"

@@ -9,37 +9,39 @@ from simulation.checks import MintedTwice, Stuck, Unasked
 from simulation.schedule import RandomSchedule
 from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions_by_hand import BY_HAND
+from tests.simulation.test_deletion import BY_HAND as DELETIONS
 
 MOST = 20_000
 
 FOUND = {
-    "close: that epoch": 1_601,
     "mint: below the ceiling": 0,
-    "register: record is admitted": 48,
+    "register: record is admitted": 6,
     "renew: that epoch": 6,
-    "put: no item or the other's": 50,
-    "open: own token": 330,
-    "fence: not fenced": 35,
+    "put: no item or the other's": 44,
+    "open: own token": 472,
+    "fence: this epoch": 1_769,
+    "fence: not fenced": 496,
+    "close: that epoch": 3_297,
     "limit: no ceiling above it": 8,
-    "identity: of a counters table": 38,
-    "identity: of the layouts table": 183,
-    "mirror: written before anything is done": 300,
-    "throttled: only that item": 0,
-    "fence: relative": 0,
-    "stray: stops nobody": 3,
-    "unreachable: stops nobody": 37,
-    "mirror: has the first record": 4,
+    "identity: of a counters table": 557,
+    "identity: of the layouts table": 1_459,
+    "identity: of the mirror": 865,
+    "mirror: written before anything is done": 162,
     "event: the record's own": 0,
     "admit: the same at any age": 0,
-    "register: unchanged": 210,
-    "fence: this epoch": 3_984,
-    "identity: of the mirror": 899,
+    "throttled: only that item": 3,
+    "fence: relative": 0,
+    "stray: stops nobody": 6,
+    "unreachable: stops nobody": 34,
+    "mirror: has the first record": 16,
+    "conflict: tried again": 6,
+    "fence: only if the next register can be written": 0,
+    "window: no rate by a short time": 30,
 }
 """The seed that found each. It is tried first, and means nothing once the protocol has changed."""
 
 BY_SEARCH = {
     "mint: below the ceiling": MintedTwice,
-    "register: unchanged": (MintedTwice, Stuck),
     "register: record is admitted": Unasked,
     "renew: that epoch": MintedTwice,
     "put: no item or the other's": MintedTwice,
@@ -58,7 +60,7 @@ BY_SEARCH = {
 
 
 def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
-    assert {*BY_SEARCH, *BY_HAND} == {*CONDITIONS, *RULES, *ALIVE}
+    assert {*BY_SEARCH, *BY_HAND, *DELETIONS} == {*CONDITIONS, *RULES, *ALIVE}
 
 
 @pytest.mark.parametrize("condition", BY_SEARCH)

@@ -8,15 +8,19 @@ from coordinate.events import ScheduledRun
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import (
+    AdoptItem,
     FenceItem,
+    OpenItem,
     Operation,
     PutItem,
     RaiseItem,
     RecordLayouts,
     RenewItem,
+    WriteArchive,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
+    WriteRegister,
 )
 from coordinate.protocol.reconcile import reconcile
 from coordinate.run import RunResult, run
@@ -28,17 +32,24 @@ from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 
 
 def deployment(
-    world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = ""
+    world: CheckedWorld,
+    regions: Sequence[str],
+    name: str,
+    leaving: str = "",
+    counters: Sequence[str] = ("c",),
+    floor: int | None = None,
 ) -> SimulatedCoordinator:
-    asked = decoded(desired(regions, leaving, layouts_label=world.layouts.id))
+    """Return the run of a deployment whose preview reads what is admitted now."""
+    follows = world.layouts.record.token if world.layouts.record else ""
+    floors = {} if floor is None else {"*": floor}
+    asked = decoded(desired(regions, leaving, counters=counters, floors=floors, layouts_label=world.layouts.id))
     return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()))
 
 
 def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:
     for region in regions:
         world.make_table(region)
-    follows = world.layouts.record.number if world.layouts.record else 0
-    return deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
+    return deployment(world, regions, world.new_id("deployment"), leaving).finish(world.carry_out)
 
 
 def scheduled_run(world: CheckedWorld, name: str = "schedule") -> RunResult:
@@ -67,7 +78,7 @@ def first_deployed(world: CheckedWorld, kind: type[Operation]) -> list[Operation
 
     for region in "ab":
         world.make_table(region)
-    deployment(world, "ab", 0, "first").finish(listen)
+    deployment(world, "ab", "first").finish(listen)
     return seen
 
 
@@ -82,13 +93,30 @@ def late_deployment(without: str | None) -> None:
     """A deployment whose preview is outdated would overrule a newer one."""
     world = CheckedWorld(without)
     deployed(world, "a", "b")
-    late = deployment(world, "ba", 1, "late")
+    late = deployment(world, "ba", "late")
     run_to(late, WriteRecord, world.carry_out)
     deployed(world, "a")
     step_all(late, world.carry_out)
     record = world.layouts.record
     assert record is not None
     assert record.desired.regions == ("a",), "the outdated deployment has won"
+
+
+def late_register(without: str | None) -> None:
+    """A register that arrives late would take back a limit that was raised since, and so would the mirror, if lost."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    late = deployment(world, "ba", "late")
+    run_to(late, WriteRegister, world.carry_out)
+    scheduled_run(world)  # makes the same change
+    mint_all(world, "a")
+    scheduled_run(world)  # raises the limit
+    mint_all(world, "a")
+    step_all(late, world.carry_out)
+    world.lose("mirror", "recreated", Random(0))
+    world.unreachable.add("a")
+    deployed(world, "b")
+    mint_all(world, "b")
 
 
 def late_copy(without: str | None) -> None:
@@ -125,12 +153,12 @@ def late_renewal(without: str | None) -> None:
     world = CheckedWorld(without)
     for region in "xy":
         world.make_table(region)
-    run_to(deployment(world, "xy", 0, "killed"), PutItem, world.carry_out)
+    run_to(deployment(world, "xy", "killed"), PutItem, world.carry_out)
     placing = stopped_before(world, PutItem, "late 1")
     scheduled_run(world)
     for region in "yx":
         world.make_table(region)
-    changing = deployment(world, "yx", 1, "changing")
+    changing = deployment(world, "yx", "changing")
     run_to(changing, RenewItem, world.carry_out)
     renewing = stopped_before(world, RenewItem, "late 2")
     changing.finish(world.carry_out)
@@ -162,7 +190,7 @@ def late_raise_of_a_fence(without: str | None) -> None:
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW - 1)
     late = stopped_before(world, RaiseItem, "late")
-    run_to(deployment(world, "ba", 1, "changing"), RenewItem, world.carry_out)
+    run_to(deployment(world, "ba", "changing"), RenewItem, world.carry_out)
     step_all(late, world.carry_out)
     world.unreachable.add("a")
     scheduled_run(world)
@@ -190,13 +218,54 @@ def lost_fence(without: str | None) -> None:
     world = CheckedWorld(without)
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW // 2)
-    changing = deployment(world, "ba", 1, "changing")
+    changing = deployment(world, "ba", "changing")
     run_to(changing, FenceItem, world.carry_out)
     mint_all(world, "a", most=WINDOW)
     step_all(changing, world.carry_out)  # and then it crashes: nobody learns where the fence is
     world.unreachable.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")
+
+
+def lose_registers(world: CheckedWorld) -> None:
+    """Delete all registers and their copies."""
+    world.layouts.registers.clear()
+    world.mirror.copies.clear()
+
+
+def late_adoption(without: str | None) -> None:
+    """An adoption that arrives late would put an item back to an epoch before, and it would be renewed once more."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    lose_registers(world)
+    late = deployment(world, "ab", "killed", floor=100)
+    run_to(late, AdoptItem, world.carry_out)
+    world.now += 60
+    scheduled_run(world)
+    mint_all(world, "a", "b", most=3)
+    step_all(late, world.carry_out)
+    scheduled_run(world)
+    mint_all(world, "a", "b", most=3)
+
+
+def late_opening(without: str | None) -> None:
+    """An item that is being opened would be adopted. Then its late opening would let it mint from the beginning."""
+    world = CheckedWorld(without)
+    world.make_table("x")
+    opening = deployment(world, "x", "killed")
+    run_to(opening, PutItem, world.carry_out)
+    ((_, _, put),) = opening.todo
+    run_to(opening, OpenItem, world.carry_out)
+    scheduled_run(world)  # opens it
+    mint_all(world, "x", most=3)
+    lose_registers(world)
+    changing = deployment(world, "x", "changing", floor=100)
+    run_to(changing, AdoptItem, world.carry_out)
+    world.lose("x", "recreated", Random(0))
+    world.carry_out(put)  # once more
+    run_to(changing, WriteRegister, world.carry_out)
+    step_all(opening, world.carry_out)
+    mint_all(world, "x", most=3)
 
 
 def late_layouts(without: str | None) -> None:
@@ -206,17 +275,34 @@ def late_layouts(without: str | None) -> None:
     deployed(world, "b", "a")
     for layouts in layouts_told:
         world.carry_out(layouts)
-    recorded = [world.tables[region].counters["c"].layouts for region in "ab"]
-    assert recorded == [world.layouts.registers["c"].layouts] * 2, "a region has forgotten a layout"
+    recorded = [world.receipts[region].recorded["c"].layouts for region in "ab"]
+    assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"
+
+
+def late_archive(without: str | None) -> None:
+    """A past that arrives late would make the archive forget later layouts, and so who owns their integers."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    late = WriteArchive("c", (world.layouts.registers["c"].layout,))
+    deployed(world, "b", "a")
+    deployed(world, "a", "b")
+    world.carry_out(late)
+    deployed(world, "b", "a")
+    recorded = [world.receipts[region].recorded["c"].layouts for region in "ab"]
+    assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"
 
 
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
     "record: unchanged": (late_deployment, AssertionError),
+    "register: unchanged": (late_register, MintedTwice),
     "copy: unchanged": (late_copy, MintedTwice),
     "record copy: unchanged": (late_record_copy, AssertionError),
     "renew: not being opened": (late_renewal, MintedTwice),
     "fence: issued within": (lost_fence, MintedTwice),
+    "adopt: that epoch": (late_adoption, MintedTwice),
+    "adopt: not being opened": (late_opening, MintedTwice),
     "layouts: newer": (late_layouts, AssertionError),
+    "archive: newer": (late_archive, AssertionError),
     "raise: this epoch": (late_raise, MintedTwice),
     "raise: not fenced": (late_raise_of_a_fence, MintedTwice),
     "raise: upwards": (late_lower_raise, AssertionError),
@@ -243,7 +329,7 @@ def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
     late.step(world.carry_out)  # reads the copy
     deployed(world, "b", "a")
     world.lose("layouts", "recreated", Random(0))
-    SimulatedCoordinator(admit(None)).finish(world.carry_out)  # puts the record back
+    SimulatedCoordinator(admit(None, "restoring")).finish(world.carry_out)  # puts the record back
 
     late.finish(world.carry_out)
 

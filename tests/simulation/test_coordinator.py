@@ -1,11 +1,13 @@
 """A coordinator that a test stops between two operations."""
 
+from typing import Any
+
 import pytest
 from coordinate.protocol.model import DeploymentRecord, Refused
-from coordinate.protocol.operations import OpenItem, PutItem, ReadItem, WriteRegister
+from coordinate.protocol.operations import OpenItem, Operation, PutItem, ReadItem, WriteRegister
 from coordinate.protocol.reconcile import Outcome, reconcile
 
-from simulation.coordinator import SimulatedCoordinator
+from simulation.coordinator import Conflict, SimulatedCoordinator
 from simulation.deployments import decoded, desired
 from simulation.world import World
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
@@ -15,7 +17,7 @@ def world(*regions: str) -> World:
     found = World()
     for region in ("a", "b"):
         found.make_table(region)
-    found.layouts.record = DeploymentRecord("layouts 1", 1, 0, 1_000, decoded(desired(regions)))
+    found.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(regions)))
     return found
 
 
@@ -55,8 +57,23 @@ def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:
     run_to(late, PutItem, tables.carry_out)
     step_all(late, tables.carry_out)
 
-    items = [tables.tables[region].counters["c"].item for region in ("a", "b")]
-    assert [item.opening for item in items if item] == ["token/1", "token/1"]
+    items = [tables.tables[region].items["c"] for region in ("a", "b")]
+    assert [item.opening for item in items] == ["token/1", "token/1"]
+
+
+def test_what_meets_another_write_is_tried_again() -> None:
+    tables, conflicting = world("a", "b"), coordinator()
+    met: list[Operation] = []
+
+    def carry_out(operation: Operation) -> Any:
+        if isinstance(operation, WriteRegister) and operation not in met:
+            met.append(operation)
+            raise Conflict
+        return tables.carry_out(operation)
+
+    assert conflicting.finish(carry_out).created
+    assert len(met) == 2
+    assert tables.layouts.registers["c"].epoch == 1
 
 
 def test_it_finishes_with_what_it_returns() -> None:

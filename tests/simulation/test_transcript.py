@@ -54,7 +54,7 @@ def test_a_describe_is_printed_with_the_reads_that_it_proves() -> None:
 def test_the_writes_are_printed_without_the_reads() -> None:
     writes = (
         "deploy A us\nwrites A until WriteRegister\n----\nasked for: regions us\n"
-        "A: WriteRecordCopy 1: regions us -> done\nA: WriteRecord 1: regions us -> done\n"
+        "A: WriteRecordCopy 1: regions us, token A/0 -> done\nA: WriteRecord 1: regions us, token A/0 -> done\n"
     )
 
     assert play(writes) == writes
@@ -89,7 +89,7 @@ def test_a_lost_table_is_made_again_empty() -> None:
         "us: 1",
         "made again, empty: us#3",
         "us: none",
-        "record: 1: regions us, reconciled",
+        "record: 1: regions us, token A/0, reconciled",
         "register: epoch 1, regions us, base 1, limit 100, tables us#2",
         "us (us#3): none",
     ]
@@ -98,7 +98,7 @@ def test_a_lost_table_is_made_again_empty() -> None:
 def test_a_refusal_is_printed() -> None:
     refused = play(DEPLOYED + "lose layouts\nlose mirror\ndeploy B us\nfinish B\n----\n")
 
-    assert "B is refused: The layouts table (layouts 3) is not the one" in refused
+    assert "B is refused: Neither the layouts table (layouts 3) nor its mirror has the deployment record" in refused
 
 
 def test_what_is_no_command_is_refused() -> None:

@@ -7,7 +7,7 @@ Lines that begin with `#` are comments. The commands:
                           `deploy A us leaving eu`: eu leaves; `deploy A us eu floor 500`: of all counters
     schedule A            start coordinator A as the schedule does
     step A [n]            let A carry out n operations (1)
-    run A [until Kind]    let A go on to its end, or until an operation of this kind is next
+    run A [until Kind]    let A go on to its end, or until an operation of this kind is next that changes something
     writes A [until Kind] the same as run, and print no reads
     finish A              the same as run, and print only how it ends
     crash A               A never goes on
@@ -23,9 +23,11 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
 
+from global_integers_core.lattice import Layout
 from simulation.checks import CheckedWorld  # puts `lambda` on the import path, for the imports below
 from simulation.coordinator import SimulatedCoordinator
 from simulation.deployments import decoded, desired
+from tests.lambda_.coordinate.interrupted_runs import changes_nothing
 
 # isort: split
 from coordinate.events import ScheduledRun
@@ -91,13 +93,19 @@ def _found(operation: op.Operation, answer: Any) -> str:
     match answer:
         case Copy():
             return _found(operation, cast("Copy[Any]", answer).original)
-        case DeploymentRecord() | Admitted():
+        case DeploymentRecord():
             return f"{where} {answer.number}"
+        case Admitted():
+            return f"{where} {answer.token}"
         case Register():
             return f"{where} epoch {answer.epoch}"
         case Item():
             closed = " unopened" if answer.opening else " fenced" if answer.fenced else ""
             return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
+        case [*_, Layout(epoch)]:
+            return f"{where} up to epoch {epoch}"
+        case int(epoch):
+            return f"{where} layouts up to epoch {epoch}"
         case dict():
             found = cast("dict[str, Any]", answer)
             return f"{where} {' '.join(found) or 'none'}"
@@ -124,7 +132,8 @@ def shown(value: Any) -> str:
             return value.value
         case DeploymentRecord():
             marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
-            return ", ".join([f"{value.number}: {shown(value.desired)}", *marks])
+            first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
+            return ", ".join([f"{value.number}: {shown(value.desired)}, token {value.token}", *first, *marks])
         case DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
             floors = [f"floor {floor}" for floor in value.floors.values()]
@@ -155,7 +164,7 @@ def _details(operation: op.Operation) -> str:
             return _change(old, new)
         case op.WriteCopy(old, new):
             return _change(old.original if old else None, new.original)
-        case op.RecordLayouts(layouts=layouts):
+        case op.RecordLayouts(layouts=layouts) | op.WriteArchive(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
             return _named(operation, *(e.name for e in fields(operation) if e.name not in ("region", "counter")))
@@ -163,11 +172,13 @@ def _details(operation: op.Operation) -> str:
 
 def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     """Return what differs in the new record."""
-    return f"{new.number} reconciled" if old and new.reconciled and old.number == new.number else shown(new)
+    return f"{new.number} reconciled" if old and new.reconciled and old.token == new.token else shown(new)
 
 
 def _change(old: Register | None, new: Register) -> str:
     """Return what differs in the new register."""
+    if old == new:
+        return "as it is"
     if old is None or new.epoch > old.epoch:
         return shown(new)
     if new.layouts_id != old.layouts_id:
@@ -270,7 +281,7 @@ class Player:
                 headroom=HEADROOM,
             )
         )
-        self._start(name, Deploy(asked, read.number if read else 0, self.world.now + 60))
+        self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
     def _start(self, name: str, request: Deploy | ScheduledRun) -> None:
@@ -292,7 +303,11 @@ class Player:
                 steps.append((operation, answer))
             return answer
 
-        while not coordinator.ended and len(steps) != most and not isinstance(coordinator.todo[0][2], before):
+        def is_there() -> bool:
+            following = coordinator.todo[0][2]
+            return isinstance(following, before) and not changes_nothing(following)
+
+        while not coordinator.ended and len(steps) != most and not is_there():
             try:
                 coordinator.step(carry_out)
             except Refused as refusal:
@@ -313,8 +328,7 @@ class Player:
         lines = [f"record: {shown(self.world.layouts.record)}"]
         lines += [f"register: {shown(self.world.layouts.registers.get(COUNTER))}"]
         for region, table in self.world.tables.items():
-            entry = table.counters.get(COUNTER)
-            lines.append(f"{region} ({shown_id(table.id)}): {shown(entry.item if entry else None)}")
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(table.items.get(COUNTER))}")
         return lines
 
 

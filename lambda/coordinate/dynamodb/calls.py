@@ -1,4 +1,4 @@
-"""Calls DynamoDB in every region, retries errors that pass, and says what is unreachable (see `meaning.py`)."""
+"""Calls DynamoDB in every region, retries transient errors, and says what is unreachable (see `meaning.py`)."""
 
 import json
 import random
@@ -35,6 +35,9 @@ REGION_SECONDS = 15
 """Seconds for which another region's throttled item, or a role that isn't accepted yet, is tried again. The schedule
 comes back to it."""
 
+FIRST_SECONDS = 240
+"""The same for a role at the first deployment, which needs every region: a role is new then."""
+
 ATTEMPTS = 3
 """Attempts, botocore's own included, after which a region other than home counts as unreachable."""
 
@@ -49,6 +52,9 @@ COUNT = "attempts_made"
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds. The pause doubles with each attempt, and the actual one is a random part of it (full jitter)."""
+
+LONGEST_CONFLICT = 0.2
+"""The same after a conflict: other writes of the same item take milliseconds, and regions may be fenced meanwhile."""
 
 
 class Garbled(BotoCoreError):
@@ -76,11 +82,14 @@ def meaning_of(error: ClientError | BotoCoreError) -> Meaning:
 
 
 def held(write: Callable[[], object]) -> bool:
-    """Carry out a conditional write, and return whether its condition held. A conflict is a race that was lost."""
+    """Carry out a conditional write, and return whether its condition held.
+
+    A conflict with another write says nothing about the condition. It is an error, and whoever calls tries again.
+    """
     try:
         write()
     except ClientError as error:
-        if meaning_of(error) in ("condition", "conflict"):
+        if meaning_of(error) == "condition":
             return False
         raise
     return True
@@ -99,7 +108,7 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
                     f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` "
                     "recreates it (on one machine: `make up`), and the coordinator puts back what was in it."
                 ) from error
-            if why in ("condition", "bug") or not patience.wait():
+            if why in ("condition", "bug") or not patience.wait(why):
                 raise Refused(
                     f"{home}: the home region's tables can't be used: {error}. Deploy again when that is solved: "
                     "the next run continues where this one stopped."
@@ -118,15 +127,17 @@ class Reachability:
         self._throttled: set[tuple[str, str | None]] = set()
         self._in_a_row: dict[str, int] = defaultdict(int)
 
-    def retried(self, region: str, call: Callable[[], Any], counter: str | None) -> Any:
+    def retried(self, region: str, call: Callable[[], Any], counter: str | None, *, patient: bool = False) -> Any:
         """Return what a call to a region returns, or `Absent`. Transient errors are retried.
 
-        `counter` is None for a call about the whole table. A wrong request is `Refused`.
+        `counter` is None for a call about the whole table. A wrong request is `Refused`. With `patient`, a role that
+        isn't accepted yet gets minutes.
         """
         later = (region, counter) in self._throttled
         if later and counter is not None:
             return Absent.UNREACHABLE
         patience = _Patience(0 if later else REGION_SECONDS)
+        acceptance = _Patience(FIRST_SECONDS if patient else 0)
         made = 0
         while region not in self.unreachable:
             try:
@@ -138,7 +149,9 @@ class Reachability:
                     raise Refused(f"{region}: DynamoDB refused a call: {error}.") from error
                 if why == "gone":
                     return Absent.GONE
-                if (why == "unreachable" and made >= ATTEMPTS) or not patience.wait():
+                if patient and why == "unaccepted" and acceptance.wait(why):
+                    continue
+                if (why == "unreachable" and made >= ATTEMPTS) or not patience.wait(why):
                     self._give_up(region, counter, why, error)
                     return Absent.UNREACHABLE
             else:
@@ -164,9 +177,10 @@ class _Patience:
         self._ends = time.monotonic() + seconds
         self._longest = FIRST_PAUSE
 
-    def wait(self) -> bool:
+    def wait(self, why: Meaning) -> bool:
         """Wait for a while, unless the time would be over. Return whether to try again."""
-        pause = random.uniform(0, self._longest)  # noqa: S311 (not for security)
+        longest = min(self._longest, LONGEST_CONFLICT) if why == "conflict" else self._longest
+        pause = random.uniform(0, longest)  # noqa: S311 (not for security)
         if time.monotonic() + pause >= self._ends:
             return False
         time.sleep(pause)

@@ -4,22 +4,32 @@ from collections.abc import Callable, Mapping
 from sys import intern
 from typing import Any, TypeVar
 
-from global_integers_core.lattice import MAX_REGIONS
+from global_integers_core.lattice import MAX_REGIONS, Layout
 from global_integers_core.records import (
     ADMITTED_KEY,
     RECORD_KEY,
-    history_of,
-    history_text,
+    last_past_issued,
+    recorded_of,
     regions_attribute,
     regions_of,
 )
 
-from ..protocol.model import Absent, Admitted, Copy, DeploymentRecord, Item, Register, desired_state_of
+from ..protocol.model import (
+    Absent,
+    Admitted,
+    Copy,
+    Deleted,
+    Deletions,
+    DeploymentRecord,
+    Item,
+    Register,
+    desired_state_of,
+)
 
 Attributes = dict[str, Any]
 
-NOT_COMPARED = frozenset({"counter", "history"})
-"""Attributes that a write doesn't compare: the key, and what the others determine."""
+NOT_COMPARED = frozenset({"counter"})
+"""Attributes that a write doesn't compare: the key."""
 
 T = TypeVar("T")
 
@@ -31,22 +41,33 @@ def attributes_of(
     match stored:
         case Copy(original, mirror_id):
             return {**attributes_of(original), "mirrorId": {"S": mirror_id}}
-        case Admitted(layouts_id, number):
-            return {"counter": {"S": ADMITTED_KEY}, "layoutsId": {"S": layouts_id}, "number": {"N": str(number)}}
+        case Admitted(layouts_id, token, deletions):
+            return {
+                "counter": {"S": ADMITTED_KEY},
+                "layoutsId": {"S": layouts_id},
+                "token": {"S": token},
+                "deletions": {"N": str(deletions)},
+            }
         case DeploymentRecord():
             return {
                 "counter": {"S": RECORD_KEY},
                 "layoutsId": {"S": stored.layouts_id},
+                "token": {"S": stored.token},
                 "number": {"N": str(stored.number)},
-                "follows": {"N": str(stored.follows)},
+                "follows": {"S": stored.follows},
                 "requested": {"N": str(stored.requested)},
                 "desired": {"S": stored.desired.text},
                 "reconciled": {"BOOL": stored.reconciled},
                 "report": {"S": stored.report},
                 "restored": {"BOOL": stored.restored},
+                "firstEpoch": {"N": str(stored.first_epoch)},
+                "firstBase": {"N": str(stored.first_base)},
+                "deletions": {"N": str(stored.deletions.number)},
+                "archiveId": {"S": stored.deletions.archive_id},
+                **deleted_values(stored.deletions.highest),
             }
         case Register():
-            attributes: Attributes = {
+            return {
                 "counter": {"S": stored.counter},
                 "layoutsId": {"S": stored.layouts_id},
                 "epoch": {"N": str(stored.epoch)},
@@ -56,40 +77,58 @@ def attributes_of(
                 "limit": {"N": str(stored.limit)},
                 "window": {"N": str(stored.window)},
                 "granted": {"N": str(stored.granted)},
+                "preceding": {"N": str(stored.preceding)},
             }
-            if stored.past:
-                attributes["history"] = {"S": history_text(stored.past)}
-            return attributes
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     """Decode the record."""
     return DeploymentRecord(
         layouts_id=attributes["layoutsId"]["S"],
+        token=attributes["token"]["S"],
         number=int(attributes["number"]["N"]),
-        follows=int(attributes["follows"]["N"]),
+        follows=attributes["follows"]["S"],
         requested=int(attributes["requested"]["N"]),
         desired=desired_state_of(attributes["desired"]["S"]),
         reconciled=attributes["reconciled"]["BOOL"],
         report=attributes["report"]["S"],
         restored=attributes["restored"]["BOOL"],
+        first_epoch=int(attributes["firstEpoch"]["N"]),
+        first_base=int(attributes["firstBase"]["N"]),
+        deletions=Deletions(
+            int(attributes["deletions"]["N"]), attributes["archiveId"]["S"], Deleted(*_numbers_of(attributes))
+        ),
     )
 
 
 def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     """Decode what identifies the record."""
-    return Admitted(attributes["layoutsId"]["S"], int(attributes["number"]["N"]))
+    return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"], int(attributes["deletions"]["N"]))
 
 
-REGISTER_NAMES = ("counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted")
-"""The attributes of a register without its past layouts, which a scan leaves out."""
+def deleted_values(deleted: Deleted) -> Attributes:
+    """Encode the mark of a deleted counter, without its key."""
+    return {"deletedEpoch": {"N": str(deleted.epoch)}, "deletedLimit": {"N": str(deleted.limit)}}
+
+
+def deleted_of(attributes: Mapping[str, Any]) -> Deleted | None:
+    """Decode the mark that an item of the archive may have."""
+    return Deleted(*_numbers_of(attributes)) if "deletedEpoch" in attributes else None
+
+
+def _numbers_of(attributes: Mapping[str, Any]) -> tuple[int, int]:
+    return int(attributes["deletedEpoch"]["N"]), int(attributes["deletedLimit"]["N"])
+
+
+REGISTER_NAMES = ("counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted", "preceding")
+"""The attributes of a register."""
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
     """Decode a register, or raise ValueError. Names that ten thousand registers have are kept once."""
     regions = regions_of(attributes["regions"])
     ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
-    if not 0 < len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or int(attributes["epoch"]["N"]) < 1:
+    if not 0 <= len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or int(attributes["epoch"]["N"]) < 1:
         raise ValueError(attributes)
     return Register(
         counter=intern(attributes["counter"]["S"]),
@@ -101,7 +140,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         limit=int(attributes["limit"]["N"]),
         window=int(attributes["window"]["N"]),
         granted=int(attributes["granted"]["N"]),
-        past=history_of(attributes["history"]["S"]) if "history" in attributes else (),
+        preceding=int(attributes["preceding"]["N"]),
     )
 
 
@@ -122,11 +161,13 @@ def item_values(item: Item) -> Attributes:
         attributes["fenced"] = {"BOOL": True}
     if item.opening is not None:
         attributes["opening"] = {"S": item.opening}
+    if item.past is not None:
+        attributes["pastEpoch"], attributes["pastIssued"] = ({"N": str(number)} for number in item.past)
     return attributes
 
 
 def item_of(attributes: Mapping[str, Any]) -> Item:
-    """Decode an item, without what it keeps of past epochs, or raise ValueError."""
+    """Decode an item, or raise ValueError."""
     if int(attributes["stride"]["N"]) < 1 or int(attributes["epoch"]["N"]) < 1:
         raise ValueError(attributes)
     return Item(
@@ -136,10 +177,16 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
         epoch=int(attributes["epoch"]["N"]),
         fenced="fenced" in attributes,
         opening=attributes["opening"]["S"] if "opening" in attributes else None,
+        past=last_past_issued(attributes),
     )
 
 
-ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening")
+def layouts_of(attributes: Mapping[str, Any]) -> tuple[Layout, ...]:
+    """Decode the layouts of a record that has some, or may have."""
+    return recorded_of(attributes).layouts
+
+
+ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening", "pastEpoch", "pastIssued")
 """The attributes that `item_of` reads, and the key."""
 
 

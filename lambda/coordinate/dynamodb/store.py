@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import intern
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from global_integers_core.lattice import Layout
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, Refused
+from ..protocol.model import MAX_PAST, Absent, Deleted, Refused
 from ..protocol.refusals import unreadable
 from .calls import Clients, Reachability, Shared, held, retried
 from .encoding import (
@@ -19,8 +20,11 @@ from .encoding import (
     attributes_of,
     copy_of,
     decoded,
+    deleted_of,
+    deleted_values,
     item_of,
     item_values,
+    layouts_of,
     record_of,
     register_of,
 )
@@ -32,22 +36,28 @@ if TYPE_CHECKING:
 MAX_ITEM = 400 * 1024
 """Bytes of an item, with the names of its attributes (DynamoDB guide, "Constraints in DynamoDB")."""
 
+PAGE = 1000
+"""Items of one response to a scan. DynamoDB's 1 MB hold ten times as many, and all regions' responses are parsed at the
+same time, which would take more than half of the memory."""
+
 TRUE = {"BOOL": True}
 
 T = TypeVar("T")
 
 
 class Store:
-    """The layouts table and its mirror in the region `home`, and the counters table of every region, by their names.
+    """The layouts table, its mirror and the archive in the region `home`, and every region's tables, by their names.
 
     One is made for each run: it remembers which regions haven't answered, and asks them no more.
     """
 
-    def __init__(self, home: str, layouts: str, mirror: str, counters: str) -> None:
+    def __init__(self, home: str, layouts: str, mirror: str, counters: str, archive: str, receipts: str) -> None:
         self.home = home
         self._layouts = layouts
         self._mirror = mirror
         self._counters = counters
+        self._archive = archive
+        self._receipts = receipts
         self._clients = Clients()
         self._regions = Reachability()
         self._described: dict[tuple[str, str], Shared] = {}
@@ -55,11 +65,14 @@ class Store:
     def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation and answer as `protocol/operations.py` says, or raise `Refused`."""
         region: str | None = getattr(operation, "region", None)
+        counter: str | None = getattr(operation, "counter", None)
+        if isinstance(operation, op.OnArchive):  # a run goes on without it, as without a region
+            return self._regions.retried(f"{self.home} archive", lambda: self._on_archive(operation), counter)
         if region is None:
             client = self._clients.of(self.home)
             return retried(self.home, lambda: self._at_home(operation, client))
-        counter: str | None = getattr(operation, "counter", None)
-        return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
+        patient: bool = getattr(operation, "patient", False)
+        return self._regions.retried(region, lambda: self._in_region(operation, region), counter, patient=patient)
 
     def run_lock(self, holder: str) -> RunLock:
         """Return the run lock, which keeps two scheduled runs apart."""
@@ -92,15 +105,25 @@ class Store:
                 check = {
                     "TableName": self._layouts,
                     "Key": {"counter": {"S": ADMITTED_KEY}},
-                    "ConditionExpression": "layoutsId = :id AND #number = :number",
-                    "ExpressionAttributeNames": {"#number": "number"},
+                    "ConditionExpression": "layoutsId = :id AND #token = :token AND deletions = :deletions",
+                    "ExpressionAttributeNames": {"#token": "token"},
                     "ExpressionAttributeValues": {
                         ":id": {"S": record.layouts_id},
-                        ":number": {"N": str(record.number)},
+                        ":token": {"S": record.token},
+                        ":deletions": {"N": str(record.deletions.number)},
                     },
                 }
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"ConditionCheck": check}, {"Put": written})
+            case op.DeleteRegister(old, record, new):
+                beside = {"TableName": self._layouts, "Item": attributes_of(new.admitted)}
+                written = replacement(self._layouts, attributes_of(record), attributes_of(new))
+                deleted = {"TableName": self._layouts, "Key": {"counter": {"S": old.counter}}}
+                return _together(client, {"Delete": deleted}, {"Put": written}, {"Put": beside})
+            case op.DeleteCopy(old):
+                unchanged = _unchanged(attributes_of(old), [])
+                key = {"counter": {"S": old.original.counter}}
+                return held(lambda: client.delete_item(TableName=self._mirror, Key=key, **unchanged))
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, copy_of(register_of))
             case op.ScanRegisters():
@@ -109,6 +132,20 @@ class Store:
                 return scan(client, self._mirror, (*REGISTER_NAMES, "mirrorId"), copy_of(register_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
+
+    def _on_archive(self, operation: op.OnArchive) -> Any:
+        client, table = self._clients.of(self.home), self._archive
+        match operation:
+            case op.DescribeArchive():
+                return self._id(self.home, table)
+            case op.ReadDeleted(counter):
+                return read(client, table, counter, deleted_of)
+            case op.WriteDeleted(counter, deleted):
+                return mark(client, table, counter, deleted)
+            case op.ReadArchive(counter):
+                return read(client, table, counter, layouts_of) or ()
+            case op.WriteArchive(counter, layouts):
+                return record(client, table, {"counter": {"S": counter}}, layouts)
 
     def _record(self, client: "DynamoDBClient", table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
         found = read(client, table, RECORD_KEY, decode)
@@ -125,17 +162,27 @@ class Store:
                 return scan(client, table, ITEM_NAMES, item_of)
             case op.ReadItem(_, counter):
                 return read(client, table, counter, item_of)
-            case op.RecordLayouts(_, counter, layouts):
-                key, epoch = layouts_key(counter), {"N": str(layouts[-1].epoch)}
-                written = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(layouts)}}
-                newer = "attribute_not_exists(epoch) OR epoch < :epoch"
-                return put(client, table, written, newer, {":epoch": epoch})
+            case op.RecordLayouts(_, counter, layouts, past):
+                return record(client, self._receipts, {"receipt": {"S": layouts_key(counter)}}, layouts, past)
+            case op.ReadRecorded(_, counter):
+                key: Any = {"receipt": {"S": layouts_key(counter)}}
+                found = client.get_item(TableName=self._receipts, Key=key, ConsistentRead=True).get("Item")
+                return None if found is None else decoded(lambda attributes: int(attributes["epoch"]["N"]), found)
             case op.PutItem(_, counter, item, instead_of):
                 written = {"counter": {"S": counter}, **item_values(item)}
                 if instead_of is None:
                     return held(lambda: client.put_item(**replacement(table, None, written)))
                 return put(client, table, written, "opening = :instead_of", {":instead_of": {"S": instead_of}})
-            case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.CloseItem():
+            case op.DeleteItem(_, counter, epoch):
+                return held(
+                    lambda: client.delete_item(
+                        TableName=table,
+                        Key={"counter": {"S": counter}},
+                        ConditionExpression="epoch <= :epoch",
+                        ExpressionAttributeValues={":epoch": {"N": str(epoch)}},
+                    )
+                )
+            case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.AdoptItem() | op.CloseItem():
                 return update(client, table, operation)
             case _:
                 raise TypeError(f"{operation} is not one of a region")
@@ -151,10 +198,9 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
         case op.RenewItem(_, _, item, over):
             # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
             new = {f":{name}": value for name, value in item_values(item).items()}
-            removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
-            sets = [*(f"{name[1:]} = {name}" for name in new), f"{issued_in(over)} = issued"]
+            sets = [*(f"{name[1:]} = {name}" for name in new), "pastEpoch = :over", "pastIssued = issued"]
             return (
-                f"SET {', '.join(sets)} REMOVE {', '.join(removed)}",
+                f"SET {', '.join(sets)} REMOVE fenced",
                 "epoch = :over AND attribute_not_exists(opening)",
                 {**new, ":over": {"N": str(over)}},
             )
@@ -180,19 +226,24 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
                 f"{unfenced} AND issued <= :most",
                 {**values, ":by": {"N": str(by)}, ":most": {"N": str(most)}},
             )
-        case op.CloseItem(_, _, over, epoch):
-            past = [f"{issued_in(over)} = issued"] if over < epoch else []
-            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
-            removed = ["opening", *(issued_in(earlier) for earlier in forgotten(over, epoch))]
+        case op.AdoptItem(_, _, over, epoch):
             return (
-                f"SET {', '.join(sets)} REMOVE {', '.join(removed)}",
+                "SET epoch = :epoch",
+                "epoch = :over AND attribute_not_exists(opening)",
+                {":epoch": {"N": str(epoch)}, ":over": {"N": str(over)}},
+            )
+        case op.CloseItem(_, _, over, epoch):
+            past = ["pastEpoch = :over", "pastIssued = issued"] if over < epoch else []
+            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
+            return (
+                f"SET {', '.join(sets)} REMOVE opening",
                 "epoch = :over",
                 {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
             )
 
 
 def forgotten(over: int, epoch: int) -> range:
-    """Return the epochs whose last integer is dropped when `epoch` follows `over`. `over` itself is kept.
+    """Return the epochs whose last integer is dropped when a record of `epoch` gets that of `over`, which is kept.
 
     An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
     """
@@ -226,6 +277,7 @@ def scan(
         ConsistentRead=True,
         ProjectionExpression=", ".join(projection),
         ExpressionAttributeNames=projection,
+        PaginationConfig={"PageSize": PAGE},
     )
     for page in pages:
         for item in page["Items"]:
@@ -236,6 +288,54 @@ def scan(
     return found
 
 
+def record(
+    client: "DynamoDBClient",
+    table: str,
+    key: Any,
+    layouts: tuple[Layout, ...],
+    past: tuple[int, int] | None = None,
+) -> bool:
+    """Record layouts unless the record has some of this epoch or a later one. Return whether it was written.
+
+    What else the item has stays, but what was issued too long ago.
+    """
+    epoch = layouts[-1].epoch
+    values: Attributes = {":epoch": {"N": str(epoch)}, ":history": {"S": history_text(layouts)}}
+    change, removed = "SET epoch = :epoch, history = :history", ""
+    if past is not None:
+        over, last = past
+        dropped = [*forgotten(over, epoch)]
+        if over < epoch - MAX_PAST:
+            dropped.append(over)
+        else:
+            values[":issued"] = {"N": str(last)}
+            change += f", {issued_in(over)} = :issued"
+        removed = ", ".join(map(issued_in, dropped))
+    return held(
+        lambda: client.update_item(
+            TableName=table,
+            Key=key,
+            UpdateExpression=f"{change} REMOVE {removed}" if removed else change,
+            ConditionExpression="attribute_not_exists(epoch) OR epoch < :epoch",
+            ExpressionAttributeValues=values,
+        )
+    )
+
+
+def mark(client: "DynamoDBClient", table: str, counter: str, deleted: Deleted) -> bool:
+    """Mark a counter in the archive as deleted. Return whether there was no later mark. Its layouts stay."""
+    values = deleted_values(deleted)
+    return held(
+        lambda: client.update_item(
+            TableName=table,
+            Key={"counter": {"S": counter}},
+            UpdateExpression="SET deletedEpoch = :deletedEpoch, deletedLimit = :deletedLimit",
+            ConditionExpression="attribute_not_exists(deletedEpoch) OR deletedEpoch < :deletedEpoch",
+            ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
+        )
+    )
+
+
 def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, values: Attributes) -> bool:
     """Put an item if the condition holds, and return whether it did."""
     check_size(item)
@@ -244,7 +344,7 @@ def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, 
 
 
 def update(client: "DynamoDBClient", table: str, operation: op.ItemUpdate) -> bool | int:
-    """Update an item if the condition holds. Return whether it did; of a fence, the ceiling that it has set."""
+    """Update an item if the condition holds. Return whether it did; of a fence or an adoption, the ceiling then."""
     change, condition, values = _change(operation)
     request: Any = {
         "TableName": table,
@@ -256,7 +356,9 @@ def update(client: "DynamoDBClient", table: str, operation: op.ItemUpdate) -> bo
     }
     new: list[Any] = []
     done = held(lambda: new.append(client.update_item(**request)))
-    return int(new[-1]["Attributes"]["ceiling"]["N"]) if done and isinstance(operation, op.FenceItem) else done
+    if done and isinstance(operation, op.FenceItem | op.AdoptItem):
+        return int(new[-1]["Attributes"]["ceiling"]["N"])
+    return done
 
 
 def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str, Any]:
@@ -270,13 +372,18 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
         put["ConditionExpression"] = "attribute_not_exists(#counter)"
         put["ExpressionAttributeNames"] = {"#counter": "counter"}
         return put
-    compared = {name: value for name, value in old.items() if name not in NOT_COMPARED}
     added = [name for name in new if name not in old and name not in NOT_COMPARED]
+    return {**put, **_unchanged(old, added)}
+
+
+def _unchanged(old: Attributes, added: Sequence[str]) -> dict[str, Any]:
+    compared = {name: value for name, value in old.items() if name not in NOT_COMPARED}
     tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
-    put["ConditionExpression"] = " AND ".join(tests)
-    put["ExpressionAttributeNames"] = {f"#{name}": name for name in (*compared, *added)}
-    put["ExpressionAttributeValues"] = {f":{name}": value for name, value in compared.items()}
-    return put
+    return {
+        "ConditionExpression": " AND ".join(tests),
+        "ExpressionAttributeNames": {f"#{name}": name for name in (*compared, *added)},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in compared.items()},
+    }
 
 
 def check_size(item: Mapping[str, Any]) -> None:

@@ -5,25 +5,33 @@ The rule: the next base lies above the ceiling of every region that was fenced, 
 What is written
 ---------------
 The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/admitted`
-the record's number and the id of its table. The record and `/admitted` are written in one transaction, and every
-write of a register compares `/admitted`, which is small. The mirror has a copy of every register and of the record.
+what identifies it: its random token, the id of its table, and how many counters were deleted. The record and
+`/admitted` are written in one transaction, and every write of a register compares `/admitted`, which is small. The
+mirror has a copy of every register and of the record. The archive has past layouts (`history.py`), on which no integer
+depends, and the marks of deleted counters: one that is created again begins above its mark.
 
 Every step is one conditional write:
 
-1. Admit (`admit.py`). The record is replaced if it still has the number that the preview read. An outdated
+1. Admit (`admit.py`). The record is replaced if it still has the token that the preview read. An outdated
    deployment, a floor for an unknown counter and two losses at once are refused before anything is written. A
    deployment that was requested more than three hours ago is outdated, unless the record already asks for the same.
-   The very first record is copied to the mirror before anything else.
-2. Fence (`plan.End`, then `begin_next_epoch` in `epochs.py`). In every reachable region of the present epoch, the
-   ceiling is lowered. Then the region's table is described: the fence counts only in the table that the register
-   names.
+   The very first record is written when every region has answered, and nothing anywhere shows that there was one; and
+   copied to the mirror before anything else.
+2. Fence (`plan.End`, then `begin_next_epoch` in `epochs.py`). The register and its copy are rewritten unchanged: if
+   that fails, the run stops here, and no region does. The layout that ends is archived. In every reachable region of
+   the present epoch, the ceiling is lowered. Then the region's table is described: the fence counts only in the table
+   that the register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written. No region is changed until the register's copy is written.
-4. Apply. In every reachable region, the past layouts are recorded, and then the item is replaced: next base, new
+4. Apply. In every reachable region, all layouts are recorded, and then the item is replaced: next base, new
    stride, new ceiling. In a new table, a closed item, which can't mint, is put; then the register gets the table's
    id; then the item is opened.
 5. Close. In a leaving region, the ceiling is set to what was issued, permanently.
 6. Reconcile. When nothing is left to do, the record is marked as reconciled and copied to the mirror.
+
+Besides, after a loss of both tables at home, items are adopted: brought to an epoch that nobody can have seen, as they
+are, until a register bounds them; then they are fenced like others. A deleted counter gets a register without regions,
+then a mark, and what is left of it is deleted (`deletion.py`).
 
 A run may stop anywhere; the next one continues. Several runs may race: the register decides.
 
@@ -54,6 +62,12 @@ Why no integer is minted twice
 9. The mirror has everything that regions were given, since the copy is written first. It is read after the register
    was found missing, so it is the last copy. A restored register may lack the last change, but nothing was done by
    that change yet.
+10. A counter begins at 1 only if nothing shows that there was one. Where the first record was written after a loss, by
+    a floor, all that has left no trace begins at that floor, in an epoch above all that a warm function may have seen:
+    epochs began less often than once a second, so the seconds since 1970 are above all of them.
+11. A counter that was deleted begins above its mark. The register that deletes it is the last one, so its limit bounds
+    all that was minted. Whoever had found no register before finds another number of deletions at `/admitted`. The
+    record knows the highest mark: if the archive isn't the one that it names, all counters begin above that.
 
 What needs a bound in time
 --------------------------
@@ -61,9 +75,8 @@ What needs a bound in time
   that time, two late writes, a put and its opening, could reach the new table.
 - DescribeTable is eventually consistent: it may show a deleted table for a moment, which must be shorter than it
   takes to recreate a table.
-- If the record was restored from an older copy, its number alone doesn't show that a deployment is outdated. So a
-  deployment that would change the record is refused three hours after it was requested, by the clocks of the computer
-  that deploys and of the function.
+- A deployment that would change the record is refused three hours after it was requested, by the clocks of the computer
+  that deploys and of the function. Clocks may be wrong by minutes.
 
 tests/simulation/ searches for a counterexample, and has transcripts.
 """

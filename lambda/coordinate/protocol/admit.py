@@ -2,27 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
+
+from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
-from .model import Absent, Copy, Deploy, DeploymentRecord, Item, Register
+from .deletion import mirrored
+from .model import Absent, Copy, Deploy, DeploymentRecord, Item, Refused, Register
 from .operations import Steps, one
-from .refusals import lost_layouts, mirror_lost, outdated, superseded, unknown_floors
+from .refusals import lost_layouts, mirror_lost, outdated, superseded, unanswered, unknown_floors
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
 
 
-def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
+def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
 
     Without a deployment, that is what was admitted before; None if nothing is deployed yet. A deployment that asks for
-    what the record asks for already is admitted at any age: it overrules nothing.
+    what the record asks for already is admitted at any age: it overrules nothing. No other run has the random `run`.
 
     Raises:
-        Refused: the deployment is outdated, or has a floor for an unknown counter; or the layouts table and its mirror
-            are both lost. It changed nothing then, but a lost record may have been put back.
+        Refused: the deployment is outdated, or has a floor for an unknown counter; the layouts table and its mirror
+            are both lost; or a region doesn't answer at the first deployment. It changed nothing then, but a lost
+            record may have been put back.
     """
-    while True:
+    for attempt in count():
+        token = f"{run}/{attempt}"  # what was written by a former attempt isn't what this one writes
         record, admitted = yield [op.ReadRecord(), op.ReadAdmitted()]
         layouts_id = yield from one(op.DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.layouts_id != layouts_id:
@@ -31,9 +37,15 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
             if copy is not None and copy.mirror_id == mirror_id:
                 # Else the first deployment was interrupted, and no register is missing.
                 lost = copy.original.layouts_id != layouts_id
-                yield [op.WriteRecord(record, replace(copy.original, layouts_id=layouts_id, restored=lost))]
+                put_back = replace(copy.original, layouts_id=layouts_id, token=token, restored=lost)
+                yield [op.WriteRecord(record, put_back)]
                 continue
-            new = yield from _first(deployment, record, copy, layouts_id)
+            try:
+                new = yield from _first(deployment, record, copy, layouts_id, token)
+            except Refused:
+                if (yield from one(op.ReadRecord())) == record:
+                    raise
+                continue  # another run was faster, and what was found is its work
             if new is None:
                 return None
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
@@ -44,14 +56,21 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
             new = record  # somebody has deleted what is beside the record, or changed it
         elif deployment is None or record.desired.text == deployment.desired.text:
             return record
-        elif record.number != deployment.follows and not _sees_more(deployment, record):
+        elif record.token != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.desired.regions)
         else:
             yield from _check(deployment)
             new = replace(
-                _record(deployment, layouts_id, record.number + 1), restored=record.restored, report=record.report
+                record,
+                token=token,
+                number=record.number + 1,
+                follows=deployment.follows,
+                requested=deployment.requested,
+                desired=deployment.desired,
+                reconciled=False,
             )
         yield [op.WriteRecord(record, new)]
+    raise AssertionError  # it counts for ever
 
 
 def _check(deployment: Deploy) -> Steps[None]:
@@ -67,62 +86,75 @@ def _check(deployment: Deploy) -> Steps[None]:
 
 
 def _first(
-    deployment: Deploy | None, record: DeploymentRecord | None, copy: Copy[DeploymentRecord] | None, layouts_id: str
+    deployment: Deploy | None,
+    record: DeploymentRecord | None,
+    copy: Copy[DeploymentRecord] | None,
+    layouts_id: str,
+    token: str,
 ) -> Steps[DeploymentRecord | None]:
-    """Return this layouts table's first record; None without a deployment. What existed before needs a floor."""
+    """Return this layouts table's first record; None without a deployment.
+
+    It is written only if every region has answered, and nothing shows that there was a deployment: any trace of one is
+    enough, wherever it is. Otherwise, a floor is needed.
+    """
     if deployment is not None:
         yield from _check(deployment)
+    desired = deployment.desired if deployment is not None else None
+    regions = (*desired.regions, *desired.leaving) if desired is not None else ()
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-    evidence = _evidence(registers, copies, layouts_id)
-    if deployment is not None:
-        regions = (*deployment.desired.regions, *deployment.desired.leaving)
-        scans = yield [op.ScanItems(region) for region in regions]
-        evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
-    # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
-    stood = bool(record or evidence or (copy is not None and copy.original.layouts_id != layouts_id))
-    if deployment is None:
-        if stood:
-            raise lost_layouts(layouts_id, evidence)
+    scans = dict(zip(regions, (yield [op.ScanItems(region, patient=True) for region in regions]), strict=True))
+    traces = _items(scans) | _copies(copies) | _registers(registers)
+    if record is not None or (copy is not None and copy.original.layouts_id != layouts_id):
+        traces |= {RECORD_KEY: "a record of another layouts table"}
+    if desired is None:
+        if traces:
+            raise lost_layouts(layouts_id, traces)
         return None
-    desired = deployment.desired
+    assert deployment is not None  # noqa: S101 (it has the desired state)
     label = yield from one(op.DescribeStream())
-    made_for_it = desired.first_layouts_label in ("", desired.layouts_label) and desired.layouts_label.endswith(label)
-    if (stood or not made_for_it) and "*" not in desired.floors:
-        raise lost_layouts(layouts_id, evidence)
-    numbers = [deployment.follows, record.number if record else 0, copy.original.number if copy else 0]
-    return _record(deployment, layouts_id, max(numbers) + 1)
+    if desired.first_layouts_label != desired.layouts_label or not desired.layouts_label.endswith(label):
+        first, _, made = desired.first_layouts_label.partition(" ")
+        traces |= {"Pulumi's state": f"the first layouts table of this stack, of {made} in {first}"}
+    floor = desired.floors.get("*")
+    if traces and floor is None:
+        raise lost_layouts(layouts_id, traces)
+    silent = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
+    if silent:
+        raise unanswered(silent)
+    number = 1 + max([0, *(known.number for known in (record, copy and copy.original) if known is not None)])
+    new = DeploymentRecord(layouts_id, token, number, deployment.follows, deployment.requested, desired)
+    if traces and floor is not None:
+        # No warm function may have seen a later epoch: since 1970, fewer epochs began than seconds have passed.
+        return replace(new, first_epoch=(yield from one(op.Clock())), first_base=floor)
+    return new
 
 
-def _record(deployment: Deploy, layouts_id: str, number: int) -> DeploymentRecord:
-    return DeploymentRecord(layouts_id, number, deployment.follows, deployment.requested, deployment.desired)
-
-
-def _items(
-    scans: Mapping[str, Mapping[str, Item | Absent] | Absent], registers: Mapping[str, Register | Absent]
-) -> dict[str, str]:
-    """Return what the regions have of counters that no register knows, by counter."""
+def _items(scans: Mapping[str, Mapping[str, Item | Absent] | Absent]) -> dict[str, str]:
+    """Return what the regions have, by counter."""
     found: dict[str, list[str]] = {}
     for region, items in scans.items():
         if not isinstance(items, Absent):
             for counter, item in items.items():
-                if isinstance(item, Item) and counter not in registers:
-                    found.setdefault(counter, []).append(f"{region} has minted up to {item.issued:,}")
+                has = f"minted up to {item.issued:,}" if isinstance(item, Item) else "an item that can't be read"
+                found.setdefault(counter, []).append(f"{region} has {has}")
     return {counter: ", ".join(regions) for counter, regions in found.items()}
 
 
-def _evidence(
-    registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy[Register] | Absent], layouts_id: str
-) -> dict[str, str]:
-    """Return what is left of counters that another layouts table had, by counter."""
-    found = {
+def _copies(copies: Mapping[str, Copy[Register] | Absent]) -> dict[str, str]:
+    return {
         counter: f"a copy of its register, of epoch {copy.original.epoch}"
-        for counter, copy in copies.items()
         if isinstance(copy, Copy)
+        else "a copy that can't be read"
+        for counter, copy in copies.items()
     }
-    return found | {
-        counter: f"a register of another table, of epoch {register.epoch}"
+
+
+def _registers(registers: Mapping[str, Register | Absent]) -> dict[str, str]:
+    return {
+        counter: f"a register of epoch {register.epoch}"
+        if isinstance(register, Register)
+        else "a register that can't be read"
         for counter, register in registers.items()
-        if isinstance(register, Register) and register.layouts_id != layouts_id
     }
 
 
@@ -149,14 +181,15 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
         layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
         if present_mirror_id != mirror_id:
             raise mirror_lost()
-        if present is None or present.admitted != record.admitted or layouts_id != record.layouts_id:
+        if present is None or present.token != record.token or layouts_id != record.layouts_id:
             raise superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
             done = replace(done, reconciled=True, report=report)
+        there = copy.original if copy is not None and copy.mirror_id == mirror_id else done
         if present != done:
             yield [op.WriteRecord(present, done)]
-        elif copy != Copy(done, mirror_id):
-            yield [op.WriteRecordCopy(copy, Copy(done, mirror_id))]
+        elif copy != Copy(mirrored(done, there), mirror_id):
+            yield [op.WriteRecordCopy(copy, Copy(mirrored(done, there), mirror_id))]
         else:
             return done

@@ -1,13 +1,13 @@
 """Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from global_integers_core.lattice import MAX_INTEGER
-
 from . import operations as op
-from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
+from .deletion import Former
+from .history import archived, record_layouts
+from .model import Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
@@ -31,12 +31,13 @@ def put_closed_items(
 def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]:
     """Give regions what the register says, and close those that leave. Return whether everything was written.
 
-    The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
+    The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
+    table of these records is gone, the region mints all the same.
     """
     counter, wanted = register.counter, wanted_items(register)
     regions = [*step.renew, *step.open, *step.close]
-    answers = yield [op.RecordLayouts(region, counter, register.layouts) for region in regions]
-    here = {region for region, answer in zip(regions, answers, strict=True) if not isinstance(answer, Absent)}
+    answers = yield from record_layouts(register, regions, items)
+    here = {region for region, answer in answers.items() if answer is not Absent.UNREACHABLE}
     writes: list[op.Operation] = []
     for region, item in items.items():
         if not isinstance(item, Item):
@@ -60,8 +61,8 @@ def _token(item: Item | Absent | None) -> str | None:
 
 
 EPOCHS_SKIPPED = 100
-"""How many epochs a counter skips when it continues after a loss. The lost register is assumed to have been less than
-this ahead of what is left."""
+"""How many epochs a counter skips at least when it continues after a loss. The lost register is assumed to have been
+less than this ahead of what is left."""
 
 
 def first_register(
@@ -71,34 +72,50 @@ def first_register(
     record: DeploymentRecord,
     layouts_id: str,
     now: int,
-) -> Steps[Register]:
-    """Return the first register of a counter.
+    known: Former,
+    *,
+    may_create: bool,
+) -> Steps[Register | None]:
+    """Return the first register of a counter, above what is `known` of a former one of this name.
 
-    If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
+    If anything else is found of the counter, its register and its copy were lost, and only a floor can say what was
+    minted. Return None if nothing is found, and it may not be created.
     """
-    desired = record.desired
+    desired, deleted = record.desired, known.mark.epoch if known.mark else 0
     items, _ = yield from read_items((*desired.regions, *desired.leaving), counter)
-    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    found = {region: item for region, item in items.items() if isinstance(item, Item) and item.epoch > deleted}
     whole = yield from _whole(record)
     if record.restored and whole:
-        register = None  # the mirror has no copy of it, so nothing was ever done by it
-    past = [known for known in (register, copy.original if copy else None) if known is not None]
+        # The mirror has no copy of this register, so either nothing was ever done by it, or the counter was deleted. A
+        # deleted one, whose mark is lost too, comes back: above the highest mark.
+        may_create, register = may_create or register is not None, None
+    elif record.has_reported(counter, after=deleted):
+        whole = False  # somebody has deleted its register
+    past = [lost for lost in (register, copy.original if copy else None) if lost is not None]
+    if not found and not past and not may_create:
+        return None
     floor = desired.floor(counter)
-    if found or past or not whole:
-        if not floor:
-            raise lost_register(counter, list(found))
-        check_bounded(counter, desired, items)
-    fences = yield from fence(counter, found, 0, desired.headroom, later=True)
-    ceilings = [fences[region].bound if region in fences else MAX_INTEGER for region in found]
-    base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
-    epoch = 1
-    if found or past or not whole:  # regions may have on record what the lost register decided
-        epoch = EPOCHS_SKIPPED + max(
-            [item.epoch for item in found.values()] + [known.epoch for known in past], default=0
-        )
-    if base > MAX_INTEGER:
-        raise unfenced(counter, [region for region in found if region not in fences])
-    return beginning(counter, layouts_id, epoch, record, base, now)
+    base = max([record.first_base, known.least.limit + 1, *(lost.base for lost in past)])
+    if not found and not past and whole:
+        epoch = max(record.first_epoch, known.least.epoch + 1)
+        return beginning(counter, layouts_id, epoch, record, max(base, floor), now)
+    if not floor:
+        raise lost_register(counter, list(found))
+    check_bounded(counter, desired, items)
+    epoch = max(later_epoch(now, record, [*past, *found.values()]), known.least.epoch + 1)
+    if not found:
+        return beginning(counter, layouts_id, epoch, record, max(base, floor), now)
+    nothing = Register(counter, layouts_id, epoch, tuple(found), (None,) * len(found), base, 0, 0, now)
+    return (yield from adopt(nothing, found, epoch)).register
+
+
+def later_epoch(now: int, record: DeploymentRecord, known: Iterable[Register | Item]) -> int:
+    """Return an epoch above every one that anybody can have seen, though nothing shows the last one any more.
+
+    A warm function refuses what is of an earlier epoch than it has seen, and a late write may still name one. Epochs
+    began less often than once a second, and so there were fewer than seconds since 1970.
+    """
+    return max(now, record.first_epoch, EPOCHS_SKIPPED + max((each.epoch for each in known), default=0))
 
 
 def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
@@ -121,8 +138,43 @@ def _whole(record: DeploymentRecord) -> Steps[bool]:
     return copy is not None and copy.mirror_id == (yield from one(op.DescribeMirror()))
 
 
+def adopt(register: Register, items: Mapping[str, Item], epoch: int) -> Steps[Observation]:
+    """Bring items to an epoch as they are. Return the register that bounds them, to be written.
+
+    No register bounds what was found. So each item is brought to an epoch of which nobody else knows: it goes on
+    minting, but no late write can raise its ceiling any more. If a region doesn't answer now, the others go on, and no
+    harm is done. Once all ceilings are in a register, that epoch ends like every other one, whoever answers then.
+    """
+    counter, left, adopted = register.counter, dict(items), dict[str, Item]()
+    for _ in range(ATTEMPTS):
+        writes: dict[str, op.Operation] = {}
+        after: dict[str, Item] = {}
+        for region, item in left.items():
+            if item.opening is not None:
+                writes[region], after[region] = closing(region, counter, item, epoch)
+            else:
+                writes[region] = op.AdoptItem(region, counter, item.epoch, epoch)
+                after[region] = replace(item, epoch=epoch)
+        for region, answer in zip(writes, (yield [*writes.values()]), strict=True):
+            if answer is not False and not isinstance(answer, Absent):
+                adopted[region] = after[region] if answer is True else replace(after[region], ceiling=answer)
+        again = [region for region in left if region not in adopted]
+        found = dict(zip(again, (yield [op.ReadItem(region, counter) for region in again]), strict=True))
+        left = {region: item for region, item in found.items() if isinstance(item, Item)}
+        if len(left) < len(again) or not again:
+            break
+    described = yield [op.DescribeTable(region) for region in adopted]  # afterwards: the items are in these tables
+    ids = {region: id_ for region, id_ in zip(adopted, described, strict=True) if not isinstance(id_, Absent)}
+    if len(ids) < len(items):
+        raise unfenced(counter, [region for region in items if region not in ids])
+    limit = max(register.limit, *(item.ceiling for item in adopted.values()))
+    known = {**dict(zip(register.regions, register.ids, strict=True)), **ids}
+    bounding = replace(register, epoch=epoch, regions=tuple(known), ids=tuple(known.values()), limit=limit, window=0)
+    return Observation(bounding, adopted, ids)
+
+
 ATTEMPTS = 5
-"""How often a fence is tried while other runs write the same item."""
+"""How often a write is tried while other runs write the same item."""
 
 
 class Fenced(NamedTuple):
@@ -133,20 +185,14 @@ class Fenced(NamedTuple):
 
 
 def begin_next_epoch(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int
 ) -> Steps[Observation]:
-    """Fence every region of this epoch that answers. Return the next register, to be written.
-
-    With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
-    """
+    """Fence every region of this epoch that answers. Return the next register, to be written."""
+    # Before the fences: no region waits for the archive. Adopted items have layouts that nobody knows.
+    preceding = (yield from archived(register)) if register.window else 0
     taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
-    unknown = {
-        region: item
-        for region, item in items.items()
-        if isinstance(item, Item) and region not in taking_part and beyond_floor and item.epoch >= register.epoch
-    }
-    present = {region: items[region] for region in {**taking_part, **unknown}}
-    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom, later=beyond_floor)
+    present = {region: items[region] for region in taking_part}
+    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom)
     bounds = {region: fenced.bound for region, fenced in fences.items()}
     after = {region: fenced.item for region, fenced in fences.items()}
     names = tuple(taking_part)
@@ -154,23 +200,18 @@ def begin_next_epoch(
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
     fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
     tops = [bounds[region] if region in fenced else register.limit for region in names]
-    if unknown.keys() - bounds.keys():  # no limit is known of what no register knows
-        raise unfenced(register.counter, sorted(unknown.keys() - bounds.keys()))
-    tops += [bounds[region] for region in unknown]
     base = max(register.base, record.desired.floor(register.counter), *(top + 1 for top in tops))
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
     following = beginning(register.counter, register.layouts_id, epoch, record, base, now, fenced)
-    following = replace(following, past=register.layouts[-MAX_PAST:])
+    following = replace(following, preceding=preceding)
     if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
         return Observation(following, {}, {})  # another run was faster there, or it doesn't answer any more
     now_known = {**ids, **dict(zip(names, described, strict=True))}
     return Observation(following, {**items, **after}, now_known)
 
 
-def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:
-    """Fence items, and return those that are fenced.
-
-    With `later`, an item of a later epoch is fenced, too. Otherwise it is left alone: another run was faster.
+def fence(counter: str, items: Items, epoch: int, headroom: int) -> Steps[dict[str, Fenced]]:
+    """Fence items, and return those that are fenced. One of a later epoch is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
     still tries to give it something finds another epoch, or its token gone.
@@ -180,10 +221,10 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
         writes: dict[str, op.Operation] = {}
         after: dict[str, Item] = {}
         for region, item in items.items():
-            if not isinstance(item, Item) or region in fenced or (item.epoch > epoch and not later):
+            if not isinstance(item, Item) or region in fenced or item.epoch > epoch:
                 continue
             if item.opening is not None or item.epoch < epoch:
-                writes[region], after[region] = closing(region, counter, item, max(item.epoch, epoch))
+                writes[region], after[region] = closing(region, counter, item, epoch)
             elif item.fenced:
                 fenced[region] = Fenced(item.ceiling, item)
             else:

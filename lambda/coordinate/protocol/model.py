@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from global_integers_core.lattice import Layout
 
 MAX_PAST = 40
-"""How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
+"""How many past layouts are kept, in the archive and in the regions. Nothing that a scan reads has them."""
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class DesiredState:
     """`<home region> <stream label of the layouts table>`: another table has another label. No TableId, unlike
     `DeploymentRecord.layouts_id`."""
     first_layouts_label: str
-    """What `layouts_label` was at the first deployment, or empty if that is not known."""
+    """What `layouts_label` was at the first `up`, as Pulumi's state remembers it until the stack is destroyed."""
     text: str
     """All of it as JSON. Two desired states are the same if their texts are."""
 
@@ -54,10 +54,10 @@ class DesiredState:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
+    """What a deployment asks for, the token of the record that it read ("": none), and when (seconds since 1970)."""
 
     desired: DesiredState
-    follows: int
+    follows: str
     requested: int
 
 
@@ -65,7 +65,33 @@ class Admitted(NamedTuple):
     """What identifies the stored record. It is stored beside the record, and changes only with it."""
 
     layouts_id: str
-    number: int
+    token: str
+    deletions: int
+    """As `Deletions.number`: who has seen that a counter has no register doesn't write one after a deletion."""
+
+
+class Deleted(NamedTuple):
+    """The mark of a deleted counter: all that was ever minted of it is of this epoch or before, up to this limit.
+
+    It is in the archive, read where a counter is created, and never scanned.
+    """
+
+    epoch: int
+    limit: int
+
+
+class Deletions(NamedTuple):
+    """What is known of the marks of all deleted counters, should they be lost."""
+
+    number: int = 0
+    """How many counters were deleted."""
+    archive_id: str = ""
+    """The id of the archive that has their marks."""
+    highest: Deleted = Deleted(0, 0)
+    """The highest epoch and the highest limit of any mark there."""
+
+
+NO_DELETIONS = Deletions()
 
 
 @lru_cache(maxsize=4)
@@ -88,13 +114,17 @@ def desired_state_of(text: str) -> DesiredState:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRecord:
-    """What the last admitted deployment asked for. `layouts_id` and `number` identify it."""
+    """What the last admitted deployment asked for. `layouts_id` and `token` identify it."""
 
     layouts_id: str
     """The id of the layouts table in which it was written. In another table, it proves nothing."""
+    token: str
+    """Random. A record that is put back after a loss gets another one, so a run that read the lost one doesn't go on,
+    and neither does a deployment that was requested before."""
     number: int
-    follows: int
-    """The number that the deployment's preview read, 0 if there was none."""
+    """1, 2, 3, …, for people: after a loss, a number may come again."""
+    follows: str
+    """The token of the record that the deployment read, "" if there was none."""
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: DesiredState
@@ -104,11 +134,21 @@ class DeploymentRecord:
     """What is deployed, as JSON, for the next preview."""
     restored: bool = False
     """Whether it was put back from the mirror, while some registers may still be missing."""
+    first_epoch: int = 1
+    """The epoch with which a counter begins of which nothing is found: after a loss of everything, above all before."""
+    first_base: int = 1
+    """The smallest integer of such a counter: after a loss of everything, the floor that was set for all."""
+    deletions: Deletions = NO_DELETIONS
 
     @property
     def admitted(self) -> Admitted:
         """What identifies it."""
-        return Admitted(self.layouts_id, self.number)
+        return Admitted(self.layouts_id, self.token, self.deletions.number)
+
+    def has_reported(self, counter: str, after: int = 0) -> bool:
+        """Return whether a counter of the settings had its layout once, in an epoch `after` this one."""
+        reported = json.loads(self.report).get("counters", {}).get(counter)
+        return reported is not None and reported["epoch"] > after
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +160,19 @@ class Register:
     """As in `DeploymentRecord`."""
     epoch: int
     regions: tuple[str, ...]
+    """None at all if the counter is being deleted: its last epoch."""
     ids: tuple[str | None, ...]
     """The id of each region's counters table, once the region may have been given integers in this epoch."""
     base: int
     limit: int
     """The largest integer that any region may mint in this epoch. It is only ever raised."""
     window: int
-    """How many integers a region gets when the limit is raised."""
+    """How many integers a region gets when the limit is raised; 0 if the register was lost and items were adopted as
+    they are: then the epoch has no layout of its own, and ends at once."""
     granted: int
     """When the limit was set, in seconds since 1970."""
-    past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The last `MAX_PAST` layouts before this one, the oldest first. `layouts_id` and `epoch` determine them."""
+    preceding: int = 0
+    """The epoch of the layout before this one, if the archive has it; otherwise 0."""
 
     def is_ahead_of(self, other: "Register") -> bool:
         """Return whether this is a later state of the register in the same table."""
@@ -140,9 +182,9 @@ class Register:
         return self.limit > other.limit or more_ids
 
     @property
-    def layouts(self) -> tuple[Layout, ...]:
-        """The past layouts and the present one."""
-        return (*self.past, Layout(self.epoch, self.base, self.regions))
+    def layout(self) -> Layout:
+        """Its layout, as it is recorded."""
+        return Layout(self.epoch, self.base, self.regions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +211,8 @@ class Item:
     epoch: int
     fenced: bool = False
     opening: str | None = None
+    past: tuple[int, int] | None = field(default=None, compare=False)
+    """The epoch in which it was before, and the last integer issued in it. Only questions about owners need it."""
 
 
 Items = Mapping[str, Item | Absent | None]
@@ -180,3 +224,7 @@ Ids = Mapping[str, str | Absent]
 
 class Refused(Exception):
     """The coordinator stops. The message says what was found, where, and what to do."""
+
+
+class TooMany(Refused):
+    """A caller may create no more counters."""

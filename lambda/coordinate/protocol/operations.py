@@ -1,8 +1,8 @@
 """What a run may do: one read or one conditional write, or a question about the clock or the run lock.
 
 A run only names them. `dynamodb/` carries them out, and `simulation/world.py` does so in memory. The answer of a
-conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
-also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. The home region must answer.
+conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region or on the
+archive may also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. All else at home must answer.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from global_integers_core.lattice import Layout
 
-from .model import Copy, DeploymentRecord, Ids, Item, Items, Register
+from .model import Copy, Deleted, DeploymentRecord, Ids, Item, Items, Register
 
 T = TypeVar("T")
 
@@ -112,6 +112,15 @@ class WriteRegister(Operation):
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteRegister(Operation):
+    """Delete a counter's register, and write the record. Condition: it is still `record`, which counts deletions."""
+
+    old: Register
+    record: DeploymentRecord
+    new: DeploymentRecord
+
+
+@dataclass(frozen=True, slots=True)
 class ReadCopy(Operation):
     """Read the mirror's copy of a register. Answer: the Copy, None, or `STRAY`."""
 
@@ -127,6 +136,51 @@ class WriteCopy(Operation):
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteCopy(Operation):
+    """Delete the mirror's copy of a register. Condition: it is still `old`."""
+
+    old: Copy[Register]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeArchive(Operation):
+    """Describe the archive. Answer: its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDeleted(Operation):
+    """Read the mark of a deleted counter. Answer: the Deleted, None, or `STRAY`."""
+
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDeleted(Operation):
+    """Write the mark of a deleted counter to the archive. Condition: there is none of this epoch or a later one."""
+
+    counter: str
+    deleted: Deleted
+
+
+@dataclass(frozen=True, slots=True)
+class ReadArchive(Operation):
+    """Read a counter's past layouts from the archive. Answer: the Layouts, the oldest first; () if there are none."""
+
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteArchive(Operation):
+    """Write a counter's past layouts to the archive. Condition: the last one there is of an earlier epoch."""
+
+    counter: str
+    layouts: tuple[Layout, ...]
+
+
+OnArchive = DescribeArchive | ReadDeleted | WriteDeleted | ReadArchive | WriteArchive
+
+
+@dataclass(frozen=True, slots=True)
 class ReadItem(Operation):
     """Read a counter's item in one region. Answer: the Item, None, or `STRAY`."""
 
@@ -136,16 +190,29 @@ class ReadItem(Operation):
 
 @dataclass(frozen=True, slots=True)
 class RecordLayouts(Operation):
-    """Record all layouts so far, for questions about owners. Condition: the last one there is of an earlier epoch."""
+    """Record layouts in a region, and what its item has of the `past`, which the item is about to forget.
+
+    Condition: the last layout there is of an earlier epoch.
+    """
 
     region: str
     counter: str
     layouts: tuple[Layout, ...]
+    past: tuple[int, int] | None = None
+    """As in `Item`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecorded(Operation):
+    """Read up to which epoch a region has a counter's layouts on record. Answer: the epoch, or None."""
+
+    region: str
+    counter: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenewItem(Operation):
-    """Replace the item with one of a later epoch, and keep the last integer issued in `over`.
+    """Replace the item with one of a later epoch. Its `past` is then the epoch `over`.
 
     Condition: the item is of the epoch `over`, and it isn't being opened.
     """
@@ -202,8 +269,21 @@ class FenceItem(Operation):
 
 
 @dataclass(frozen=True, slots=True)
+class AdoptItem(Operation):
+    """Bring an item to `epoch` as it is: it goes on minting up to its ceiling, which no late write can raise any more.
+
+    Answer: the ceiling, or False. Condition: the item is of the epoch `over`, and it isn't being opened.
+    """
+
+    region: str
+    counter: str
+    over: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class CloseItem(Operation):
-    """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
+    """Fence an item at what it has issued, and bring it to `epoch`. If that is later, its `past` is then `over`.
 
     It can't be opened any more. Condition: the item is of the epoch `over`, which isn't later than `epoch`.
     """
@@ -214,24 +294,37 @@ class CloseItem(Operation):
     epoch: int
 
 
-ItemUpdate = RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
+@dataclass(frozen=True, slots=True)
+class DeleteItem(Operation):
+    """Delete the item of a counter that was deleted. Condition: it is of this epoch or an earlier one."""
+
+    region: str
+    counter: str
+    epoch: int
+
+
+ItemUpdate = RenewItem | OpenItem | RaiseItem | FenceItem | AdoptItem | CloseItem
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRegisters(Operation):
-    """Read all registers, without their past layouts. Answer: the registers by counter, `STRAY` for what is none."""
+    """Read all registers. Answer: the registers by counter, `STRAY` for what is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanCopies(Operation):
-    """Read the mirror's copies of them, without their past layouts. Answer: the copies by counter, `STRAY` as above."""
+    """Read the mirror's copies of them. Answer: the copies by counter, `STRAY` as above."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanItems(Operation):
-    """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none."""
+    """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none.
+
+    With `patient`, a new role gets the minutes that it may take until the region accepts it.
+    """
 
     region: str
+    patient: bool = False
 
 
 @dataclass(frozen=True, slots=True)

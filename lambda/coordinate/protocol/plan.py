@@ -31,19 +31,23 @@ def granted(register: Register, top: int, window: int, now: int) -> Register:
     return replace(register, limit=max(limit, register.limit), window=window, granted=now)
 
 
-def raised(register: Register, record: DeploymentRecord, top: int, now: int) -> Register | None:
-    """Return the register with a higher limit, if less than half of the last grant is left.
+def raised(register: Register, record: DeploymentRecord, top: int, now: int, count: int = 0) -> Register | None:
+    """Return the register with a higher limit, if less than half of the last grant is left, or less than `count`.
 
-    The window grows to what lasts three scheduled runs at the highest rate seen since a limit was set.
+    For a block of `count` integers, the limit is raised by twice as many, and the window grows towards that.
+    The window grows to what lasts three scheduled runs at the rate seen since the limit was set. Nobody knows a rate
+    by a shorter time than lies between two of them, nor by a clock that was set back: so it grows threefold at most.
     """
     stride, desired = len(register.regions), record.desired
     left = register.limit - top
-    if left >= register.window * stride // 2 or register.limit == MAX_INTEGER:
+    if left >= max(register.window * stride // 2, count * stride) or register.limit == MAX_INTEGER:
         return None
     used = register.window * stride - left
-    seconds = max(now - register.granted, 1)
+    seconds = max(now - register.granted, 60 * desired.schedule_minutes)
     lasting = -(-used * 3 * 60 * desired.schedule_minutes // (seconds * stride))
-    return granted(register, top, max(desired.window, register.window, lasting), now)
+    window = max(desired.window, register.window, lasting)
+    enough = max(window, 2 * count)
+    return replace(granted(register, top, enough, now), window=max(window, min(enough, 3 * register.window)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,14 @@ class Reconciled:
 Step = Conflict | End | PutItems | Change | Apply | Reconciled
 
 
-def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int) -> Step:
-    """Return the next step.
+def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, count: int = 0) -> Step:
+    """Return the next step. No step is left if every region has `count` integers, and what else it should have.
 
     `items` has each region of the layout, of the one asked for, and each leaving one, `ids` their tables, described
     after the item was read. `now` is in seconds since 1970.
     """
     desired = record.desired
-    lost = False
+    lost = register.window == 0  # adopted
     pending: list[str] = []
     missing: list[str] = []
     joining: dict[str, str] = {}
@@ -144,7 +148,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
         return PutItems(tuple(missing))
     if joining:
         return Change(join(register, joining))
-    higher = raised(register, record, max(issued, default=register.base), now)
+    higher = raised(register, record, max(issued, default=register.base), now, count)
     if higher is not None:
         return Change(higher)
     for region in desired.leaving:

@@ -8,15 +8,35 @@ out the same change.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import operations as op
-from .epochs import apply_register, begin_next_epoch, check_bounded, first_register, put_closed_items
-from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
+from .deletion import NOTHING, delete_items, delete_remainders, deleting, former, put_back, remainders, remove
+from .epochs import (
+    adopt,
+    apply_register,
+    begin_next_epoch,
+    check_bounded,
+    first_register,
+    later_epoch,
+    put_closed_items,
+)
+from .history import unrecorded
+from .model import Absent, Copy, Deleted, DeploymentRecord, Item, Items, Refused, Register
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Change, Conflict, End, PutItems, Reconciled, plan
-from .refusals import ahead, lost_layouts, no_region, nothing_deployed, stray
+from .refusals import (
+    ahead,
+    being_deleted,
+    in_settings,
+    lost_layouts,
+    no_counter,
+    no_region,
+    nothing_deployed,
+    stray,
+    undeletable,
+)
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -38,6 +58,10 @@ class NextRound(NamedTuple):
     observation: Observation | None = None
     """What needs no second look, unless the register has changed since."""
     created: bool = False
+    may_create: bool = True
+    """Whether a counter of which nothing is found is created, though the settings don't have it."""
+    wanted: int = 0
+    """How many integers some region needs at once."""
 
 
 class Inspected(NamedTuple):
@@ -48,35 +72,72 @@ class Inspected(NamedTuple):
     now: int
     observation: Observation
     created: bool
+    may_create: bool
+    wanted: int
+
+
+class Gone(NamedTuple):
+    """Nothing is found of the counter, or it is being deleted, and it may not be created."""
 
 
 def reconcile(
-    counter: str, run: str, record: DeploymentRecord, observation: Observation | None = None
-) -> Steps[Outcome]:
-    """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
+    counter: str,
+    run: str,
+    record: DeploymentRecord,
+    observation: Observation | None = None,
+    *,
+    may_create: bool = True,
+    count: int = 0,
+) -> Steps[Outcome | Gone]:
+    """Bring a counter to the layout that the record asks for, or carry its deletion on.
 
     If something else than the record is admitted meanwhile, that is carried out. No other run has the random string
-    `run`. `observation` is what a scan has found. What needs an operator is `Refused`.
+    `run`. `observation` is what a scan has found. What needs an operator is `Refused`. A counter that doesn't exist is
+    created if it `may_create`, or if the settings have it. Every region is granted `count` integers at least.
     """
-    state = NextRound(record, observation)
+    state = NextRound(record, observation, may_create=may_create, wanted=count)
     for number in range(ROUNDS):
         found = yield from inspect(counter, state)
         if isinstance(found, Inspected):
-            following = yield from step(found, f"{run}/{number}")  # no two items are ever put under one token
-            if isinstance(following, Outcome):
-                return following
-            found = following
+            found = yield from step(found, f"{run}/{number}")  # no two items are ever put under one token
+        if not isinstance(found, NextRound):
+            return found
         state = found
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
 
 
-def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound]:
+def delete(counter: str, run: str) -> Steps[None]:
+    """Delete a counter that the settings don't have. It needn't exist any more.
+
+    It is reconciled first: then its register is known to bound all that was minted.
+    """
+    for number in range(ROUNDS):
+        record = yield from one(op.ReadRecord())
+        if record is None:
+            raise nothing_deployed(counter)
+        if counter in record.desired.counters:
+            raise in_settings([counter])
+        register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
+        if register is None and copy is None:
+            if (yield from former(counter, record)).mark is None:
+                raise no_counter(counter)
+            return
+        found = yield from reconcile(counter, f"{run}/{number}", record, may_create=False)
+        if isinstance(found, Gone):
+            return
+        if found.pending:
+            raise undeletable(counter, found.pending)
+        yield [op.WriteRegister(found.register, deleting(found.register, (yield from one(op.Clock()))), record)]
+    raise Refused(f"{counter}: other runs were faster {ROUNDS} times. Send it again.")
+
+
+def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gone]:
     """Bring a counter's register and its copy into order, then read what the regions have of it.
 
     Each of its writes ends the round: then the next one looks again.
     """
-    record, observation, created = state
-    again = NextRound(record, None, created)
+    record, observation, created, may_create, wanted = state
+    again = NextRound(record, None, created, may_create, wanted)
     copy = yield from one(op.ReadCopy(counter))  # first, or an older register could replace a newer copy
     register, admitted = yield [op.ReadRegister(counter), op.ReadAdmitted()]
     # After the reads: it is these tables' content.
@@ -87,19 +148,31 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound]:
         return again._replace(record=(yield from _admitted(counter)))
     if record.layouts_id != layouts_id:
         raise lost_layouts(layouts_id)
+    may_create = may_create or counter in record.desired.counters
+    is_missing, known = register is None or register.layouts_id != layouts_id, NOTHING
+    if is_missing or copy is None or copy.mirror_id != mirror_id:
+        known = yield from former(counter, record)
+        left, copy_left = remainders(known, register, copy)
+        if known.mark and (left or copy_left):
+            done = yield from remove(counter, known.mark, left, copy_left, record)
+            return again if done else _unfinished(counter, may_create=may_create)
     if register is None or register.layouts_id != layouts_id:
         read_again = yield from one(op.ReadCopy(counter))  # the first one may be from long before the loss
         if (read_again, (yield from one(op.DescribeMirror()))) != (copy, mirror_id):
             return again
         if copy is not None and copy.mirror_id == mirror_id:  # the layouts table was lost; this is what was in it
-            yield from _write(register, replace(copy.original, layouts_id=layouts_id), record, copy, mirror_id)
+            yield from _write(register, put_back(copy.original, layouts_id, known), record, copy, mirror_id)
             return again
         try:
-            new = yield from first_register(counter, register, copy, record, layouts_id, now)
+            new = yield from first_register(
+                counter, register, copy, record, layouts_id, now, known, may_create=may_create
+            )
         except Refused:
             if (yield from one(op.ReadRegister(counter))) == register:
                 raise
             return again  # another run was faster, and what was found is its work
+        if new is None:
+            return Gone()
         return again._replace(created=(yield from _write(register, new, record, copy, mirror_id)) or created)
     if copy is not None and copy.mirror_id == mirror_id and copy.original.is_ahead_of(register):
         # The copy was read first, so the register went backwards: somebody has put back older content in place.
@@ -121,15 +194,28 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound]:
         now,
         Observation(register, {**observation.items, **items}, {**observation.ids, **ids}),
         created,
+        may_create,
+        wanted,
     )
 
 
-def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound]:
+def _unfinished(counter: str, *, may_create: bool) -> Gone:
+    if may_create:
+        raise being_deleted(counter)
+    return Gone()
+
+
+def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound | Gone]:
     """Take the next step by what was found. Return the outcome, or what the next round begins with."""
-    record, mirror_id, now, (register, items, ids), created = inspected
+    record, mirror_id, now, (register, items, ids), created, may_create, wanted = inspected
     counter = register.counter
-    again = NextRound(record, None, created)
-    match plan(register, record, items, ids, now):
+    again = NextRound(record, None, created, may_create, wanted)
+    if not register.regions:
+        mark, copy = Deleted(register.epoch, register.limit), Copy(register, mirror_id)
+        yield from delete_items(inspected.observation, mark.epoch)
+        done = yield from remove(counter, mark, register, copy, record)
+        return again if done else _unfinished(counter, may_create=may_create)
+    match plan(register, record, items, ids, now, wanted):
         case Reconciled(pending):
             return Outcome(register, pending, created)
         case Conflict(region, item):
@@ -138,10 +224,13 @@ def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound]:
             if record.desired.floor(counter) <= register.base:
                 raise ahead(register, region, item)
             check_bounded(counter, record.desired, items)  # this register's limit says nothing about later grants
-            following = yield from begin_next_epoch(register, record, items, ids, now, beyond_floor=True)
+            found = {region: item for region, item in items.items() if isinstance(item, Item)}
+            following = yield from adopt(register, found, later_epoch(now, record, [register, *found.values()]))
         case End():
             if all(isinstance(items[region], Absent) for region in record.desired.regions):  # then no region could mint
                 raise no_region(counter, record.desired.regions)
+            if not (yield from _can_write(register, record, mirror_id)):
+                return again
             following = yield from begin_next_epoch(register, record, items, ids, now)
         case PutItems(regions):
             following = yield from put_closed_items(register, regions, items, ids, token)
@@ -153,6 +242,15 @@ def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound]:
     if (yield from _write(register, following.register, record, Copy(register, mirror_id), mirror_id)):
         return again._replace(observation=following)
     return again
+
+
+def _can_write(register: Register, record: DeploymentRecord, mirror_id: str) -> Steps[bool]:
+    """Write a register and its copy as they are, before regions are fenced, and return whether nothing has changed.
+
+    A table that can be read may still refuse writes. Then the run ends here, and all regions go on.
+    """
+    same = Copy(register, mirror_id)
+    return all((yield [op.WriteRegister(register, register, record), op.WriteCopy(same, same)]))
 
 
 def _admitted(counter: str) -> Steps[DeploymentRecord]:
@@ -199,6 +297,8 @@ class TablesScan(NamedTuple):
     floor is set for it."""
     stray: Mapping[str, tuple[str, ...]] = {}
     """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
+    unrecorded: tuple[str, ...] = ()
+    """The regions in which the first counter's layouts aren't on record: their receipts table was lost."""
 
 
 def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
@@ -209,7 +309,12 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     of_registers = (region for register in here.values() for region in register.regions)
     regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *of_registers]))
     scans = dict(zip(regions, (yield [op.ScanItems(region) for region in regions]), strict=True))
-    ids = dict(zip(regions, (yield [op.DescribeTable(region) for region in regions]), strict=True))
+    # The first counter shows whether a region has its records of layouts.
+    first = here.get(record.desired.counters[0])
+    asked = [op.ReadRecorded(region, first.counter) for region in first.regions] if first else []
+    answers = yield [*asked, *(op.DescribeTable(region) for region in regions)]
+    ids = dict(zip(regions, answers[len(asked) :], strict=True))
+    recorded = dict(zip(first.regions if first else (), answers, strict=False))
     now = yield from one(op.Clock())
     reconciled: dict[str, Outcome] = {}
     urgent: dict[str, Observation | None] = {}
@@ -223,7 +328,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             names.pop(name, None)
     for name in names:
         register = here.get(name)
-        if register is None or register.layouts_id != layouts_id or copies.get(name) != Copy(register, mirror_id):
+        in_place = register is not None and register.layouts_id == layouts_id
+        if register is None or not in_place or copies.get(name) != Copy(register, mirror_id) or not register.regions:
             urgent[name] = None
             continue
         wanted = dict.fromkeys([*register.regions, *record.desired.regions, *record.desired.leaving])
@@ -237,11 +343,14 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             (rest if mints else urgent)[name] = observation
     rest = dict(sorted(rest.items(), key=lambda entry: here[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
+    if record.deletions.number:
+        unknown = yield from delete_remainders(unknown, scans)
     again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
-    return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray)
+    lost = unrecorded(first.counter, scans, recorded) if first else ()
+    return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray, lost)
 
 
 def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:

@@ -5,21 +5,30 @@ from datetime import UTC, datetime
 
 from global_integers_core.records import RECORD_KEY
 
-from .model import Item, Refused, Register
+from .model import Item, Refused, Register, TooMany
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
 
 
-def lost_layouts(layouts_id: str, evidence: Mapping[str, str] | None = None) -> Refused:
+def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror."""
-    found = "".join(f"\n  {counter}: {what}" for counter, what in sorted((evidence or {}).items())[:10])
+    found = "".join(f"\n  {what}: {trace}" for what, trace in sorted((traces or {}).items())[:10])
     return Refused(
-        f"The layouts table ({layouts_id}) is not the one in which the layouts were written, and its mirror has no "
-        "copy of them either: both were lost, or the home region was changed. If `aws:region` was changed, set it "
-        "back. Otherwise set a floor above every integer that was ever minted, for all counters, as "
-        '`floors: {"*": <integer>}` in the stack\'s settings, and deploy again; docs/runbook.md says how to find one. '
-        f"{NOTHING_CHANGED}{found}"
+        f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
+        "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
+        "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise set a floor "
+        'above every integer that was ever minted, for all counters, as `floors: {"*": <integer>}` in the stack\'s '
+        f"settings, and deploy again; docs/runbook.md says how to find one. {NOTHING_CHANGED}{found}"
+    )
+
+
+def unanswered(regions: Sequence[str]) -> Refused:
+    """Return the refusal of a first deployment for which a region didn't answer."""
+    return Refused(
+        f"{', '.join(regions)} must answer at the first deployment: only then is it certain that nothing was minted "
+        "there before. Deploy again when it does, or take it out of the stack's settings. "
+        f"{NOTHING_CHANGED}"
     )
 
 
@@ -95,9 +104,58 @@ def nothing_deployed(counter: str) -> Refused:
     return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
 
 
+def no_register(counter: str) -> Refused:
+    """Return the refusal to grant integers of a counter that isn't registered."""
+    return Refused(f"{counter}: there is no register of this counter, so it is granted nothing. Nothing was changed.")
+
+
 def mirror_lost() -> Refused:
     """Return the refusal of a run in which the mirror was replaced."""
     return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
+
+
+def archive_unreachable(counter: str) -> Refused:
+    """Return the refusal to begin a counter while nobody knows whether one of this name was deleted."""
+    return Refused(
+        f"{counter}: the archive doesn't answer, which says whether there was such a counter before. Send it again, or "
+        "deploy again. Nothing was changed for this counter."
+    )
+
+
+def too_many(counter: str, most: int) -> TooMany:
+    """Return the refusal of a counter that a caller wants to create."""
+    return TooMany(
+        f"{counter}: there may be {most:,} counters (maxCounters), and there are. An operator can delete some, create "
+        "this one, or raise maxCounters."
+    )
+
+
+def being_deleted(counter: str) -> Refused:
+    """Return the refusal to begin a counter before the former one of this name is gone."""
+    return Refused(
+        f"{counter}: it is still being deleted. Send it again in some minutes; the schedule goes on with it."
+    )
+
+
+def in_settings(counters: Sequence[str]) -> Refused:
+    """Return the refusal to delete counters of the settings."""
+    return Refused(
+        f"{', '.join(counters)}: the stack's settings have it under counters. Take it out there, deploy, and delete it "
+        "then. Nothing was deleted."
+    )
+
+
+def no_counter(counter: str) -> Refused:
+    """Return the refusal to delete a counter that there isn't."""
+    return Refused(f"{counter}: there is no such counter.")
+
+
+def undeletable(counter: str, regions: Sequence[str]) -> Refused:
+    """Return the refusal to delete a counter while a region doesn't answer."""
+    return Refused(
+        f"{counter}: {', '.join(regions)} must answer, or it would go on minting this counter. Delete it when it does, "
+        "or take the region out of the stack's settings first. Nothing was changed for this counter."
+    )
 
 
 def unknown_floors(counters: Sequence[str]) -> Refused:

@@ -28,7 +28,7 @@ from ..model import (
     WentBackwards,
 )
 from ..table import CounterTable
-from .reply import RETRY_AFTER, RETRY_LATER, Response, json_response, problem_response, regions_instead
+from .reply import RETRY_AFTER, RETRY_LATER, RETRY_SOON, Response, json_response, problem_response, regions_instead
 from .request import CounterRequest, MintRequest, OwnerOf, Problem, Received, Request
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
@@ -73,8 +73,8 @@ def _problem_of(error: Exception, request: Request | None) -> Problem:
     match error:
         case NoItem():
             return missing(counter, in_health_check=isinstance(request, CounterRequest) and request.kind == "health")
-        case CeilingReached(item=item):
-            return ceiling_reached(counter, count, item)
+        case CeilingReached(item=item, asked=asked):
+            return ceiling_reached(counter, count, item, asked=asked)
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
             return _beyond_knowledge(counter, request.integer, item)
         case LayoutUnknown():
@@ -119,10 +119,11 @@ def missing(counter: str, *, in_health_check: bool = False) -> Problem:
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE if in_health_check else HTTPStatus.NOT_FOUND, no_counter(counter))
 
 
-def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Problem:
+def ceiling_reached(counter: str, count: int | None, item: CounterItem, *, asked: bool = False) -> Problem:
     """Return the problem of a counter that has too few integers left: 410 in a region that leaves, otherwise 503.
 
-    If a smaller block than `count` could be minted, the member `available` is the size of the largest one.
+    If a smaller block than `count` could be minted, the member `available` is the size of the largest one. `asked` says
+    whether the home region has been asked for more.
     """
     if regions := regions_instead(item):
         return _gone(counter, regions)
@@ -132,6 +133,9 @@ def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Probl
         return _unavailable("a change of layout is finishing; try again", RETRY_AFTER, fewer)
     left = f"has fewer than {count} integers left" if count and count > 1 else "has no integer left"
     if item.issued + (count or 1) * item.stride <= MAX_INTEGER:
+        if asked:
+            detail = f"counter {counter!r} {left} in this region, which has asked the home region for more; try again"
+            return _unavailable(detail, RETRY_SOON, fewer)
         until = "until the home region grants it more; try again later"
         return _unavailable(f"counter {counter!r} {left} in this region {until}", RETRY_LATER, fewer)
     left = left if count and count > 1 else "is used up"
@@ -166,7 +170,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
     this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
     """
-    layouts = table.layouts(counter)
+    layouts = table.recorded(counter).layouts
     item, problem = None, None
     try:
         item = _mintable(table, counter)

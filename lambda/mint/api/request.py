@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, cast
 
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME
-
-MAX_BLOCK = 100_000
-"""The largest number of integers in one block. As JSON they are 1.8 MB; Lambda allows 6 MB."""
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

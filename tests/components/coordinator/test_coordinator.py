@@ -8,6 +8,7 @@ import pytest
 from components.coordinator import rate
 from local.engine.program import FAILED
 from tests.components.aws_answers import (
+    ALIAS,
     FUNCTION,
     FUNCTION_URL,
     LABEL,
@@ -16,6 +17,7 @@ from tests.components.aws_answers import (
     RETRIES,
     ROLE,
     RULE,
+    STASH,
     TABLE,
     TARGET,
 )
@@ -24,6 +26,7 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 
 TWO = THREE[:2]
 RECONCILE = "integers-coordinator-reconcile"
+WITNESS = "integers-coordinator-first-layouts"
 
 
 def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
@@ -56,7 +59,7 @@ def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) 
     public = [p for p in deployment.of(PERMISSION) if p.inputs["principal"] == "*"]
     needed = {r.urn for r in (*mints, *public, *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}
 
-    assert len(needed) == 3 + 4 + 6 + 8
+    assert len(needed) == 3 + 4 + 6 + 9
     needed.add(deployment.one(POLICY, role=role.inputs["name"]).urn)
     assert needed <= deployment.reconcile().dependencies
 
@@ -70,10 +73,11 @@ def test_no_region_waits_for_another_one_but_for_its_check(leaving: Deployment) 
     checks = deployment.checks()
     regional = [r for r in deployment.resources if own[r.urn] != "home" and r not in checks]
     waves = {deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn, checks[0].urn}
+    (witness,) = deployment.of(STASH)
 
     assert len(regional) > 4 * 7
     for resource in regional:
-        others = {urn for urn in resource.dependencies if own[urn] != own[resource.urn]}
+        others = {urn for urn in resource.dependencies if own[urn] != own[resource.urn]} - {witness.urn}
         assert others <= waves, resource.name
         in_its_wave = resource.type in (FUNCTION, POLICY) and "-gateway-" not in resource.name
         assert len(others | (waves & resource.dependencies)) == in_its_wave, resource.name
@@ -111,7 +115,9 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
     assert coordinate.inputs["environment"]["variables"] == {
         "LAYOUTS_TABLE": f"{PREFIX}-layouts",
         "MIRROR_TABLE": f"{PREFIX}-mirror",
+        "ARCHIVE_TABLE": f"{PREFIX}-archive",
         "COUNTERS_TABLE": f"{PREFIX}-counters",
+        "RECEIPTS_TABLE": f"{PREFIX}-receipts",
         "MINT_FUNCTION": f"{PREFIX}-mint",
         "STACK": PREFIX,
     }
@@ -125,17 +131,41 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     """Another home region is refused, but an update without a preview begins to replace resources before."""
     at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
 
-    assert len(at_home) == 9 + 3
+    assert len(at_home) == 12 + 3
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
 
 
-def test_every_role_stays_and_the_coordinators_keeps_what_it_says(signed: Deployment) -> None:
-    """Pulumi doesn't apply `ignore_changes` to the inputs of a replacement, so name and path have to stay too."""
-    ignored = {r.name: set(r.ignore_changes) for r in signed.of(ROLE)}
-    home = "integers-coordinator-coordinate-role"
+def test_every_role_keeps_its_name_and_path(signed: Deployment) -> None:
+    """A function whose role is replaced stops."""
+    roles = signed.of(ROLE)
 
-    assert ignored == {name: {"name", "path", *(["description"] if name == home else [])} for name in ignored}
-    assert signed.one(ROLE, name=f"{PREFIX}-coordinate").inputs["description"] == f"{HOME} {LABEL}"
+    assert len(roles) == 1 + 3
+    assert [role.name for role in roles if set(role.ignore_changes) != {"name", "path"}] == []
+
+
+def test_the_label_of_the_first_layouts_table_is_kept(signed: Deployment) -> None:
+    (witness,) = signed.of(STASH)
+
+    assert (witness.name, witness.inputs) == (WITNESS, {"input": f"{HOME} {LABEL}"})
+    assert witness.protect, "a deployment that replaces it would forget"
+
+
+def test_what_holds_data_is_deleted_before_its_witness(leaving: Deployment) -> None:
+    """So after a `pulumi destroy` that was interrupted, the layouts table is whole, or nothing is left."""
+    (witness,) = leaving.of(STASH)
+    layouts = leaving.one(TABLE, name=f"{PREFIX}-layouts")
+    others = [table for table in leaving.of(TABLE) if table is not layouts]
+
+    assert {table.inputs["region"] for table in others} == {*THREE, "us-west-2"}
+    assert [table.name for table in others if witness.urn not in table.dependencies] == []
+    assert witness.dependencies == {layouts.urn}
+    assert layouts.dependencies == set()
+
+
+def test_without_its_witness_the_coordinator_is_not_asked() -> None:
+    _, deployment = deploy_badly(config(HOME), failing=WITNESS)
+
+    assert deployment.reconciling() == []
 
 
 @pytest.mark.parametrize(
@@ -169,4 +199,12 @@ def test_a_run_that_fails_or_is_late_is_left_to_the_next(signed: Deployment) -> 
     once = {"maximumRetryAttempts": 0, "maximumEventAgeInSeconds": 60}
 
     assert signed.one(TARGET).inputs["retryPolicy"] == once
-    assert once.items() <= signed.one(RETRIES, functionName=f"{PREFIX}-coordinate", region=HOME).inputs.items()
+    for qualifier in (None, "minting"):
+        retries = signed.one(RETRIES, functionName=f"{PREFIX}-coordinate", region=HOME, qualifier=qualifier)
+        assert once.items() <= retries.inputs.items()
+
+
+def test_minting_functions_have_an_alias_of_the_newest_code(signed: Deployment) -> None:
+    inputs = {"functionName": f"{PREFIX}-coordinate", "functionVersion": "$LATEST", "region": HOME, "name": "minting"}
+
+    assert inputs.items() <= signed.one(ALIAS).inputs.items()

@@ -19,6 +19,7 @@ from tests.components.aws_answers import (
     REST_API,
     ROLE,
     RULE,
+    STASH,
     SUBSCRIPTION,
     TABLE,
 )
@@ -56,6 +57,7 @@ OTHER: dict[str, Any] = {
     "lease": 100,
     "corsOrigins": ["https://shop.example"],
     "openCounters": True,
+    "maxCounters": 50,
     "apiGateway": True,
     "apiGatewayRate": 50,
     "apiGatewayBurst": 20,
@@ -97,6 +99,14 @@ def mint(deployment: Deployment) -> dict[str, Any]:
 
 def variable(name: str) -> Callable[[Deployment], Any]:
     return lambda deployment: mint(deployment)["environment"]["variables"].get(name)
+
+
+def coordinating(name: str) -> Callable[[Deployment], Any]:
+    def shown(deployment: Deployment) -> Any:
+        function = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate", region=HOME)
+        return function.inputs["environment"]["variables"].get(name)
+
+    return shown
 
 
 def desired(name: str) -> Callable[[Deployment], Any]:
@@ -151,7 +161,8 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "idempotencyHours": (variable("IDEMPOTENCY_HOURS"), "48"),
     "lease": (variable("LEASE"), "100"),
     "corsOrigins": (origins, ["https://shop.example"]),
-    "openCounters": (lambda deployment: bool(variable("COORDINATOR")(deployment)), True),
+    "maxCounters": (coordinating("MAX_COUNTERS"), "50"),
+    "openCounters": (lambda deployment: bool(variable("OPEN_COUNTERS")(deployment)), True),
     "apiGateway": (lambda deployment: f"{PREFIX}-gateway" in [r.inputs["name"] for r in deployment.of(REST_API)], True),
     "apiGatewayRate": (lambda deployment: throttling(deployment).get("throttlingRateLimit"), 50),
     "apiGatewayBurst": (lambda deployment: throttling(deployment).get("throttlingBurstLimit"), 20),
@@ -223,7 +234,11 @@ def test_the_dev_stack_is_three_public_regions() -> None:
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
-    types = {r.type.split(":")[1] for r in (*with_gateways().resources, *signed_for().resources) if r.custom}
+    types = {
+        r.type.split(":")[1]
+        for r in (*with_gateways().resources, *signed_for().resources)
+        if r.custom and r.type != STASH
+    }
     of_cloudwatch = {
         "cloudwatch/logGroup": "logs",
         "cloudwatch/eventRule": "events",

@@ -71,7 +71,16 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
         for counter in desired["counters"]
     }
     record = DeploymentRecord(
-        ID, MAX_INTEGER, MAX_INTEGER, 10**10, desired_state_of(canonical(desired)), reconciled=True, restored=True
+        ID,
+        f"{'f' * 16}/999",
+        MAX_INTEGER,
+        f"{'f' * 16}/999",
+        10**10,
+        desired_state_of(canonical(desired)),
+        reconciled=True,
+        restored=True,
+        first_epoch=MAX_EPOCH,
+        first_base=MAX_INTEGER,
     )
     return replace(record, report=note(outcomes, record)), outcomes
 

@@ -390,7 +390,8 @@ def test_a_name_that_does_not_do_is_never_renamed(stack: str) -> None:
 def test_all_names_begin_with_the_prefix_and_differ() -> None:
     names = ResourceNames("shop-dev")
     made = [
-        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table, names.schedule_rule),
+        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table, names.archive_table),
+        names.schedule_rule,
         *(names.mint_function, names.coordinate_function, names.gateway_api, names.alarms_topic, names.alarm("errors")),
         *(role(region) for role in (names.mint_role, names.gateway_role) for region in THREE),
     ]

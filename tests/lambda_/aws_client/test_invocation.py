@@ -1,4 +1,4 @@
-"""Invoking another function: its result, its errors, and retries."""
+"""Invoking another function: its result, its errors, and retries; and leaving an event for it."""
 
 import io
 import json
@@ -7,7 +7,8 @@ from collections.abc import Generator
 from uuid import uuid4
 
 import pytest
-from aws_client.invocation import InvocationFailed, invoke
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed, invoke, send
 from aws_client.service import ServiceError
 
 from local.resources import Aws
@@ -94,3 +95,36 @@ def test_a_function_that_is_being_created_is_not_reached(monkeypatch: pytest.Mon
         with pytest.raises(ServiceError, match="Pending") as failed:
             invoke(COORDINATOR, {}, PATIENCE)
     assert failed.value.transient
+
+
+def test_an_event_is_left_for_a_function_without_its_result(function: str) -> None:
+    send(function, {"wrong": "nobody hears of it"}, PATIENCE)
+    with pytest.raises(ServiceError, match="ResourceNotFoundException"):
+        send(f"{function}-2", {}, PATIENCE)
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_event_is_accepted_by_an_empty_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+    with FaultyServer(answers(accepted)) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        send(f"{COORDINATOR}:minting", {"grant": "orders"}, PATIENCE)
+
+    (request,) = server.requests
+    head, _, body = request.partition(b"\r\n\r\n")
+    assert b"%3Afunction%3Acoordinate%3Aminting/invocations HTTP/1.1\r\n" in head
+    assert b"\r\nX-Amz-Invocation-Type: Event\r\n" in head
+    assert b"x-amz-invocation-type" in head.partition(b"SignedHeaders=")[2].partition(b",")[0]
+    assert json.loads(body) == {"grant": "orders"}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "fault", [cuts_after, stalls, answers(whole({"message": "slow down"}, 429)), answers(whole({"message": "?"}, 403))]
+)
+def test_an_event_is_sent_once(fault: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(fault) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        with pytest.raises((NoResponse, ServiceError)):
+            send(COORDINATOR, {}, PATIENCE)
+        assert len(server.requests) == 1

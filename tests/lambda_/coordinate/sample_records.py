@@ -36,9 +36,21 @@ def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
 
 
 def record(
-    *regions: str, number: int = 1, follows: int = 0, layouts_id: str = "layouts 1", **settings: Any
+    *regions: str,
+    number: int = 1,
+    follows: int = 0,
+    layouts_id: str = "layouts 1",
+    token: str | None = None,
+    **settings: Any,
 ) -> DeploymentRecord:
-    return DeploymentRecord(layouts_id, number, follows, NOW, desired(*regions, **settings))
+    """Return a record with its number as its token, if no other is given."""
+    asked = desired(*regions, **settings)
+    return DeploymentRecord(layouts_id, token or token_of(number), number, token_of(follows), NOW, asked)
+
+
+def token_of(number: int) -> str:
+    """Return the token of the record with this number; "" if it is 0."""
+    return str(number or "")
 
 
 def register(*regions: str, epoch: int = 3, base: int = 501, **changes: Any) -> Register:

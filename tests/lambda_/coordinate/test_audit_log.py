@@ -47,6 +47,16 @@ def test_each_phase_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert {(line["level"], line["counter"]) for line in found} == {("INFO", "c")}
 
 
+def test_a_register_that_is_written_as_it_is_is_no_change(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is written before a fence, to see whether it can be."""
+    world = World()
+    world.layouts.record = record("a")
+    world.layouts.registers["c"] = register("a")
+
+    assert carry_out(world, WriteRegister(register("a"), register("a"), record("a")))
+    assert lines(capsys) == []
+
+
 def test_a_register_that_is_put_back_is_not_created(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -12,7 +12,7 @@ from aws_client.service import ServiceError
 from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
 from coordinate.events import Check
 from coordinate.protocol.model import Absent, Item, Refused, Register
-from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
+from coordinate.protocol.operations import DescribeLayouts, ReadArchive, ReadItem, ReadRegister
 from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import problem_response
 from mint.api.request import Problem
@@ -57,6 +57,8 @@ class Tables:
                 return self.home
             case ReadItem(region):
                 return self.items[region]
+            case ReadArchive():
+                return (OPEN.layout,)
             case _:
                 raise AssertionError(operation)
 
@@ -191,10 +193,12 @@ def test_a_counter_that_has_no_integer_left_is_refused_rightly() -> None:
 
 
 def test_a_region_yet_to_follow_mints_in_its_past_layout() -> None:
-    following = register("b", "a", epoch=4, base=9001, past=(*OPEN.layouts,))
+    following = register("b", "a", epoch=4, base=9001, preceding=OPEN.epoch)
     passes(Function(minted(501)), Tables(following))
 
     assert "POST /-check" in refusal(Function(minted(502)), Tables(following))
+    passes(Function(minted(501)), Tables(following, a=Absent.UNREACHABLE))
+    assert "POST /-check" in refusal(Function(minted(502)), Tables(following, a=Absent.UNREACHABLE))
 
 
 def test_a_region_comes_back_that_left_long_ago() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from coordinate.events import Check, Create, ScheduledRun, request_of
+from coordinate.events import Check, Create, Grant, ScheduledRun, admissible, request_of
 from coordinate.protocol.model import Deploy, Refused
 
 from global_integers_core.lattice import MAX_REGIONS
@@ -11,7 +11,7 @@ from global_integers_core.names import RESERVED
 from tests.lambda_.coordinate.sample_records import NOW, desired, desired_state_document
 
 DESIRED = desired_state_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
-DEPLOYMENT = {"desired": DESIRED, "follows": 3, "requested": NOW}
+DEPLOYMENT = {"desired": DESIRED, "follows": "8f14e45f/0", "requested": NOW}
 
 
 def refusal(event: dict[str, Any]) -> str:
@@ -25,7 +25,7 @@ def test_a_deployment_is_read() -> None:
 
     expected = desired("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
     assert isinstance(found, Deploy)
-    assert (found.desired, found.follows, found.requested) == (expected, 3, NOW)
+    assert (found.desired, found.follows, found.requested) == (expected, "8f14e45f/0", NOW)
 
 
 def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
@@ -60,6 +60,47 @@ def test_the_schedule_and_an_operator_ask_in_one_word() -> None:
     assert request_of({"create": ["invoices", "orders", "invoices"]}) == Create(("invoices", "orders"))
 
 
+@pytest.mark.parametrize("counter", ["orders", "-check", *sorted(RESERVED)])
+def test_a_region_names_the_counter_of_which_it_has_no_integers(counter: str) -> None:
+    assert request_of({"grant": counter}) == Grant(counter, 1)
+    assert request_of({"grant": counter, "count": 100_000}) == Grant(counter, 100_000)
+
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "grant": {"grant": "orders"},
+    "create": {"create": ["orders"]},
+    "delete": {"delete": ["orders"]},
+    "deployment": DEPLOYMENT,
+    "schedule": {"schedule": True},
+    "check": {"check": {"region": "us-east-1", "counter": "integers"}},
+}
+
+
+@pytest.mark.parametrize("open_counters", [False, True])
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_alias_takes_only_what_minting_functions_ask_for(name: str, open_counters: bool) -> None:
+    request = request_of(EVENTS[name])
+    most = 50 if open_counters else 0
+    assert admissible(request, "", most) is request
+
+    if name == "grant":
+        assert admissible(request, "minting", most) is request
+    elif name == "create" and open_counters:
+        assert admissible(request, "minting", most) == Create(("orders",), most)
+    else:
+        with pytest.raises(Refused, match=r"^through its alias 'minting', the coordinator takes only") as refused:
+            admissible(request, "minting", most)
+        assert ('{"create"' in str(refused.value)) == open_counters
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("qualifier", ["1", "$LATEST", "Minting", "minting:1", "live"])
+def test_every_other_qualifier_is_refused(name: str, qualifier: str) -> None:
+    with pytest.raises(Refused) as refused:
+        admissible(request_of(EVENTS[name]), qualifier, 50)
+    assert str(refused.value).startswith(f"the coordinator takes nothing as {qualifier!r}; ")
+
+
 @pytest.mark.parametrize(
     ("event", "message"),
     [
@@ -83,9 +124,10 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
 @pytest.mark.parametrize(
     ("event", "has"),
     [
-        ({}, "neither desired nor schedule nor create"),
-        ({"anything": 1}, "neither desired nor schedule nor create"),
+        ({}, "neither desired nor schedule nor create nor delete"),
+        ({"anything": 1}, "neither desired nor schedule nor create nor delete"),
         ({"create": ["x"], "schedule": True}, "schedule and create"),
+        ({"create": ["x"], "grant": "x"}, "create and grant"),
         ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
     ],
 )
@@ -113,6 +155,11 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
             {"create": ["orders", "ping"]},
             "create: 'ping' can't be a new counter's name: API Gateway has another use for the path /ping.",
         ),
+        ({"grant": "orders", "count": 100_001}, "count: 100001 is not an integer from 1 to 100000."),
+        ({"grant": "orders", "count": 0}, "count: 0 is not an integer from 1 to 100000."),
+        ({"grant": ["orders"]}, "grant: ['orders'] is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ({"grant": "/asked"}, "grant: '/asked' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ({"grants": "orders"}, "grants: there is no such key; did you mean grant?"),
         ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
         ({"check": {"counter": "a"}}, "check.region: None is not a region."),
         ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),
@@ -121,8 +168,9 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
             "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
         ),
         ({**DEPLOYMENT, "desired": ["us-east-1"]}, "desired: ['us-east-1'] is not an object."),
-        ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 to 9007199254740992."),
-        ({"desired": DESIRED, "follows": 0}, "requested: None is not an integer from 0 to 9007199254740992."),
+        ({**DEPLOYMENT, "follows": 3}, 'follows: 3 is not the token of a deployment record, nor "".'),
+        ({"desired": DESIRED, "requested": NOW}, 'follows: None is not the token of a deployment record, nor "".'),
+        ({"desired": DESIRED, "follows": ""}, "requested: None is not an integer from 0 to 9007199254740992."),
         ({**DEPLOYMENT, "requested": "now"}, "requested: 'now' is not an integer from 0 to 9007199254740992."),
     ],
 )

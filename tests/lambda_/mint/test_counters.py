@@ -13,9 +13,15 @@ from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 ENDED = InvocationFailed("Runtime.ExitError", "signal: killed")
+FULL = InvocationFailed("TooManyCounters", "invoices: there may be 2 counters (maxCounters), and there are.")
 LATE = InvocationFailed("Sandbox.Timedout", "Task timed out after 900.00 seconds")
 REFUSED = InvocationFailed("CoordinatorError", "invoices: the register was lost.")
-COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
+COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate:minting"
+
+
+def open_counters(stack: Stack) -> None:
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    stack.monkeypatch.setenv("OPEN_COUNTERS", "1")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,7 @@ def test_the_response_says_whether_a_retry_can_help(
     def invoke(*_: object, **__: object) -> None:
         raise ending
 
-    stack.monkeypatch.setenv("COORDINATOR", "arn:aws:lambda:us-east-1:000000000000:function:coordinate")
+    open_counters(stack)
     stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
 
     response = ask("PUT", "/invoices")
@@ -44,6 +50,19 @@ def test_the_response_says_whether_a_retry_can_help(
     assert response["statusCode"] == 503
     assert ("Retry-After" in response["headers"]) == retry
     assert detail in response["document"]["detail"]
+
+
+def test_a_caller_sees_that_there_are_too_many_counters(ask: Ask, stack: Stack) -> None:
+    def invoke(*_: object, **__: object) -> None:
+        raise FULL
+
+    open_counters(stack)
+    stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
+
+    response = ask("PUT", "/invoices")
+
+    assert response["statusCode"] == 403
+    assert response["document"]["detail"] == str(FULL)
 
 
 @pytest.mark.parametrize(("created", "status"), [(["invoices"], 201), ([], 200)])
@@ -55,7 +74,7 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
         events.append((function, event))
         return {"counters": {"invoices": reconciled}, "created": created}
 
-    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    open_counters(stack)
     stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
 
     response = ask("PUT", "/invoices")
@@ -66,7 +85,7 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
 
 @pytest.mark.parametrize("counter", sorted(RESERVED))
 def test_a_name_that_api_gateway_answers_itself_is_refused(ask: Ask, stack: Stack, counter: str) -> None:
-    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    open_counters(stack)
     stack.monkeypatch.setattr(mint.counters, "invoke", None)
 
     response = ask("PUT", f"/{counter}")
@@ -78,6 +97,7 @@ def test_a_name_that_api_gateway_answers_itself_is_refused(ask: Ask, stack: Stac
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/invoices"), ("GET", "/-/counters")])
 def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: str, path: str) -> None:
     laid_out()
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)  # which it always has, to ask for integers
 
     response = ask(method, path)
 
@@ -88,7 +108,7 @@ def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: 
 @pytest.mark.parametrize("limit", [1, 2])
 def test_the_list_has_every_counter_but_the_checks_once(ask: Ask, stack: Stack, limit: int) -> None:
     laid_out(counters=["integers", "orders", "invoices", "-check"])
-    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    open_counters(stack)
     found: list[str] = []
     path = f"/-/counters?limit={limit}"
     for _ in range(10):

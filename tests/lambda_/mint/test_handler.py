@@ -15,6 +15,7 @@ from mint.model import Block, CounterItem, NoItem
 from mint.table import CounterTable
 
 from global_integers_core.lattice import MAX_INTEGER, Layout
+from global_integers_core.records import Recorded
 from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack, forget
@@ -63,8 +64,8 @@ class Table:
     def mint_block(self, _: str, count: int) -> Block:
         return Block(1, 3, count)
 
-    def layouts(self, _: str) -> tuple[Layout, ...]:
-        return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
+    def recorded(self, _: str) -> Recorded:
+        return Recorded((Layout(1, 1000, ("us-east-1", "eu-west-1")),))
 
     def find(self, counter: str) -> CounterItem | None:
         return CounterItem(2000, 3, MAX_INTEGER, 1, fenced=False, attributes={}) if counter == "integers" else None

@@ -20,6 +20,7 @@ LATER = {
     "urllib.parse",
     "mint.permissions",
     "mint.counters",
+    "mint.grants",
     "aws_client.invocation",
     "aws_client.meaning",
     "global_integers_core.lattice",

@@ -12,9 +12,10 @@ from mint.model import CounterItem as StoredItem
 from mint.owner import minted
 
 from global_integers_core.lattice import Layout, OwningRegion
-from global_integers_core.records import history_text
-from tests.lambda_.coordinator_calls import delete_item, deploy, item, laid_out, put_item
+from global_integers_core.records import Recorded, history_text
+from tests.lambda_.coordinator_calls import delete_item, deploy, item, laid_out, make_table, put_item, scheduled_run
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
+from tests.lambda_.table_losses import delete, recreate
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -25,9 +26,15 @@ def integer(ask: Ask, region: str) -> int:
 
 
 def raw_item(stack: Stack, region: str, key: str) -> dict[str, Any]:
-    """Return a record as DynamoDB has it."""
+    """Return a counter's item as DynamoDB has it."""
     client = stack.aws.client("dynamodb", region)
     return dict(client.get_item(TableName=stack.counters, Key={"counter": {"S": key}}).get("Item", {}))
+
+
+def on_record(stack: Stack, region: str, counter: str = "integers") -> dict[str, Any]:
+    """Return what is on record of a counter's layouts, as DynamoDB has it."""
+    client = stack.aws.client("dynamodb", region)
+    return dict(client.get_item(TableName=stack.receipts, Key={"receipt": {"S": f"{counter}/layouts"}}).get("Item", {}))
 
 
 def owner(ask: Ask, n: int, region: str = HOME, path: str = "/integers") -> dict[str, Any]:
@@ -122,10 +129,10 @@ def test_below_the_floor_no_region_mints(stack: Stack, ask: Ask) -> None:
 
 def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask) -> None:
     laid_out(*TWO)
-    record = raw_item(stack, HOME, "integers/layouts")
+    record = on_record(stack, HOME)
     deploy(*THREE)
     client = stack.aws.client("dynamodb", HOME)
-    client.put_item(TableName=stack.counters, Item=record)  # as between the two writes
+    client.put_item(TableName=stack.receipts, Item=record)  # as between the two writes
 
     response = ask("GET", "/integers/1")
     assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
@@ -134,7 +141,7 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
     laid_out(*TWO)
     deploy(*THREE)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
 
     assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, TWO),))) is False
     assert owner(ask, 10**6)["epoch"] == 2
@@ -143,11 +150,11 @@ def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask
 def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: Ask) -> None:
     """Above its fence, another layout may be in force, in which another region has minted the integer."""
     laid_out(*TWO)
-    known = raw_item(stack, "eu-west-1", "integers/layouts")
+    known = on_record(stack, "eu-west-1")
     deploy(*TWO[::-1])
     n = integer(ask, HOME)
     assert n % 2 == 0, "in the first layout, it was one of eu-west-1"
-    stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.counters, Item=known)
+    stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.receipts, Item=known)
     put_item(stack, "eu-west-1", Item(issued=2, stride=2, ceiling=20_002, epoch=1, fenced=True))
 
     assert owner(ask, n)["minted"] is True
@@ -178,9 +185,9 @@ def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> 
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
     layouts = Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))
-    record = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
+    record = {"receipt": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
     for region in TWO:
-        stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=record)
+        stack.aws.client("dynamodb", region).put_item(TableName=stack.receipts, Item=record)
     put_item(stack, HOME, Item(issued=base + 2, stride=2, ceiling=401, epoch=2))
 
     for n in (*range(1, 8), 199, 200):
@@ -202,7 +209,7 @@ def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) 
 
 
 def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol.epochs", "coordinate.dynamodb.store"):
+    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     minted: list[int] = []
     for regions in (TWO, THREE, TWO, THREE, TWO):
@@ -214,18 +221,18 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     assert forgotten["statusCode"] == 404
     assert "only known of integers from" in forgotten["document"]["detail"]
     assert [owner(ask, n)["minted"] for n in minted[2:]] == [True] * 3
-    found = raw_item(stack, HOME, "integers")
-    assert {name for name in found if name.startswith("issued_")} == {"issued_3", "issued_4"}
+    assert {name for name in on_record(stack, HOME) if name.startswith("issued_")} == {"issued_3"}
+    assert raw_item(stack, HOME, "integers")["pastEpoch"] == {"N": "4"}
 
 
 def test_a_region_that_was_unreachable_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol.epochs", "coordinate.dynamodb.store"):
+    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     deploy(*TWO)
     deploy(*TWO[::-1])
     for regions in (("us-east-1",), ("us-east-1", "us-west-2"), ("us-east-1",), TWO):
         deploy(*regions)
-    found = raw_item(stack, "eu-west-1", "integers")
+    found = on_record(stack, "eu-west-1")
 
     assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
 
@@ -240,16 +247,14 @@ def test_only_old_epochs_are_dropped(over: int, later: int) -> None:
         assert over - MAX_PAST in dropped, "so that no more than MAX_PAST stay"
 
 
-def test_the_mint_item_stays_within_one_write_unit(stack: Stack) -> None:
+def test_the_item_does_not_grow_with_the_past(stack: Stack) -> None:
     name = "n" * 63
     sizes: list[int] = []
     for i, regions in enumerate((TWO, TWO[::-1], TWO, TWO[::-1])):
         deploy(*regions, counters=[name], floors={name: 2**51 + i * 10**9})
         sizes.append(size_of(stack, name))
-    growth = sizes[-1] - sizes[-2]
 
-    assert growth > 0
-    assert sizes[-1] + (MAX_PAST - 3) * (growth + 1) <= 1024, sizes
+    assert sizes[1] == sizes[2] == sizes[3] < 256, "a mint writes one unit, and many items fit a read unit"
 
 
 def size_of(stack: Stack, key: str) -> int:
@@ -266,13 +271,72 @@ def size_of(stack: Stack, key: str) -> int:
         ({1: 46, 2: 46}, 42, None),  # closed by epoch 2, which another table was given
         ({1: 22, 2: 24}, 42, None),  # below where epoch 2 begins
         ({1: 46}, 42, None),
+        ({}, 42, None),
     ],
 )
+@pytest.mark.parametrize("last", [True, False])
 def test_a_table_answers_only_for_epochs_that_it_was_given(
-    past: dict[int, int], integer: int, expected: bool | None
+    past: dict[int, int], integer: int, expected: bool | None, last: bool
 ) -> None:
     layouts = (Layout(1, 1, ("a", "b")), Layout(2, 38, ("a", "b", "c", "d")), Layout(3, 101, ("a",)))
-    attributes = {f"issued_{epoch}": {"N": str(issued)} for epoch, issued in past.items()}
+    recorded, attributes = dict(past), dict[str, Any]()
+    if last and past:  # it is in the item, and not on record yet
+        epoch, issued = recorded.popitem()
+        attributes = {"pastEpoch": {"N": str(epoch)}, "pastIssued": {"N": str(issued)}}
     item = StoredItem(100, 1, 200, 3, False, attributes)
 
-    assert minted(integer, OwningRegion("b", 2, 4, 2), item, layouts) is expected
+    assert minted(integer, OwningRegion("b", 2, 4, 2), item, Recorded(layouts, recorded)) is expected
+
+
+def test_a_lost_record_names_no_owner_until_it_is_written_again(stack: Stack, ask: Ask) -> None:
+    laid_out(*TWO)
+    first = integer(ask, HOME)
+    deploy(*THREE)
+    second = integer(ask, HOME)
+    recreate(stack, HOME, stack.receipts, "receipt")
+
+    for n in (first, second):
+        assert ask("GET", f"/integers/{n}")["statusCode"] == 503
+    delete(stack, HOME, stack.receipts)
+    assert ask("GET", f"/integers/{second}")["statusCode"] == 503
+    assert scheduled_run()["pending"] == [], "minting needs no such table"
+    make_table(stack.aws, HOME, stack.receipts, "receipt")
+    scheduled_run()
+    assert [owner(ask, n)["minted"] for n in (first, second)] == [True, True]
+    deploy(*TWO)
+    third = integer(ask, HOME)
+    assert [owner(ask, n)["minted"] for n in (first, second, third)] == [True, True, True]
+
+
+def test_where_receipts_are_gone_a_region_follows_all_the_same(stack: Stack, ask: Ask) -> None:
+    laid_out(*TWO)
+    first = integer(ask, HOME)
+    delete(stack, HOME, stack.receipts)
+    deploy(*THREE)
+    deploy(*TWO)
+    second = integer(ask, HOME)
+
+    make_table(stack.aws, HOME, stack.receipts, "receipt")
+    scheduled_run()
+    assert owner(ask, second)["minted"] is True
+    assert owner(ask, first)["minted"] is None, "nothing says any more what was issued then"
+
+
+@pytest.mark.parametrize("recreated", [True, False])
+def test_a_lost_archive_forgets_the_past_alone(stack: Stack, ask: Ask, recreated: bool) -> None:
+    laid_out(*TWO)
+    first = integer(ask, HOME)
+    deploy(*THREE)
+    second = integer(ask, HOME)
+    delete(stack, HOME, stack.archive)
+    if recreated:
+        make_table(stack.aws, HOME, stack.archive)
+    assert owner(ask, first)["minted"] is True, "what is on record in the regions stays"
+    assert deploy(*TWO)["pending"] == []
+
+    assert ask("GET", f"/integers/{first}")["statusCode"] == 404
+    if recreated:
+        assert owner(ask, second)["minted"] is True
+    else:
+        assert ask("GET", f"/integers/{second}")["statusCode"] == 404
+    assert owner(ask, integer(ask, HOME))["minted"] is True

@@ -102,7 +102,8 @@ def test_health_is_for_everyone_whom_iam_lets_in(send: Send) -> None:
 
 
 def test_the_list_has_only_a_callers_own_counters(send: Send, stack: Stack) -> None:
-    stack.monkeypatch.setenv("COORDINATOR", "arn:aws:lambda:us-east-1:000000000000:function:coordinate")
+    stack.monkeypatch.setenv("OPEN_COUNTERS", "1")
+    stack.monkeypatch.setenv("COORDINATOR", "arn:aws:lambda:us-east-1:000000000000:function:coordinate:minting")
     rules = {f"{ROLE}/shop-web": ["tickets", "orders", "missing"]}
 
     assert send("GET", "/-/counters", rules) == (200, {"counters": ["orders", "tickets"]})

@@ -51,7 +51,7 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
 
     unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
 
-    assert unchanged.stdout == "dev: 60 unchanged; nothing was changed\n"
+    assert unchanged.stdout == "dev: 64 unchanged; nothing was changed\n"
     *resources, said, _ = changed.stdout.splitlines()
     assert "  create    Table                     integers-eu-west-3-table" in resources
     assert "  replace   Invocation                integers-coordinator-reconcile" in resources
@@ -59,7 +59,7 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
         "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; joining: eu-west-3; "
         "window: 100,000,000 → 50,000 (from each counter's next epoch on)"
     )
-    assert changed.stdout.endswith("dev: 58 unchanged, 14 to create, 1 to update, 1 to replace; nothing was changed\n")
+    assert changed.stdout.endswith("dev: 62 unchanged, 14 to create, 1 to update, 1 to replace; nothing was changed\n")
     assert (deployed.folder / "dev.json").read_bytes() == before
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from local.resources import Aws
 from tests.local.machine import HANGING, OPENER, Machine, up
 
 TWO = ("us-east-1", "eu-west-1")
@@ -48,6 +49,26 @@ def test_a_counter_is_created_in_every_region(urls: dict[str, str]) -> None:
     }
     assert call("PUT", urls["us-east-1"] + "invoices") == (200, document)
     assert [call("POST", url + "invoices")[1]["integer"] for url in urls.values()] == [1, 2, 3]
+
+
+def test_a_counter_that_was_deleted_begins_above(opened: Machine, urls: dict[str, str]) -> None:
+    assert call("PUT", urls["eu-west-1"] + "seasonal")[0] in CREATED
+    first = [call("POST", url + "seasonal")[1]["integer"] for url in urls.values()]
+    coordinator = Aws(opened.endpoint).client("lambda", "us-east-1")
+
+    payload = json.dumps({"delete": ["seasonal"]})
+    answer = coordinator.invoke(FunctionName="global-integers-dev-coordinate", Payload=payload)
+
+    assert json.load(answer["Payload"]) == {"deleted": ["seasonal"]}
+    assert {call("POST", url + "seasonal")[0] for url in urls.values()} == {404}
+    assert all("seasonal" not in call("GET", url + "-/counters?limit=1000")[1]["counters"] for url in urls.values())
+    status, document = call("PUT", urls["us-east-1"] + "seasonal")
+    assert status in CREATED
+    assert first == [1, 2, 3]
+    assert document["base"] == 300_000_001
+    assert sorted(call("POST", url + "seasonal")[1]["integer"] for url in urls.values()) == [
+        *range(300_000_001, 300_000_004)
+    ]
 
 
 def test_two_creations_at_once_in_two_regions_make_one_counter(urls: dict[str, str]) -> None:
@@ -99,6 +120,17 @@ def test_a_counter_created_during_a_change_of_layout_follows_it(fresh: Machine) 
     for name in (*names, "integers"):
         integers = [call("POST", url + name)[1]["integer"] for url in urls.values()]
         assert {n % 3 for n in integers} == {0, 1, 2}, (name, integers)
+
+
+def test_there_are_no_more_than_the_setting_says(fresh: Machine) -> None:
+    machine = up(fresh, "us-east-1", settings=(*OPEN, "maxCounters=3"))
+    url = machine.outputs()["urls"]["us-east-1"]
+
+    answers = [call("PUT", url + name) for name in ("first", "second", "first")]
+
+    assert [status in CREATED for status, _ in answers] == [True, False, True]
+    assert answers[1][0] == 403
+    assert "maxCounters" in answers[1][1]["detail"]
 
 
 def test_off_it_says_how_an_operator_creates_one(deployed: Machine) -> None:

@@ -132,7 +132,7 @@ def test_an_error_is_everybodys_and_only_of_one_call(failure: type[BaseException
     assert shared.ask() == 7
 
 
-NEW: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "2"}, "limit": {"N": "9"}, "history": {"S": "[]"}}
+NEW: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "2"}, "limit": {"N": "9"}}
 
 
 def test_what_was_not_there_must_still_not_be_there() -> None:
@@ -145,7 +145,7 @@ def test_what_was_not_there_must_still_not_be_there() -> None:
 
 
 def test_a_replacement_compares_every_attribute() -> None:
-    old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}, "history": {"S": "[]"}}
+    old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}}
 
     assert replacement("t", old, NEW) == {
         "TableName": "t",

@@ -15,9 +15,10 @@ from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import ReadItem
 
 from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import FaultyServer, certified
+from tests.lambda_.aws_client.faulty_server import FaultyServer, certified, whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
+    SIGNERS,
     THROTTLES,
     TRANSIENT,
     DynamoDBProxy,
@@ -88,7 +89,9 @@ def test_a_region_that_fails_for_a_moment_is_not_unreachable(stack: Stack, proxy
     found: dict[str, Any] = {}
     for shape, answer in {**OUTAGES, **THROTTLES}.items():
         proxy.answer = in_turn([answer, answer])
-        found[shape] = Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
+        found[shape] = Store(
+            HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts
+        ).carry_out(ReadItem(EU, "integers"))
 
     assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
 
@@ -99,7 +102,7 @@ def test_a_region_is_asked_three_times(shape: str, stack: Stack, proxy: DynamoDB
     leads_to(stack.monkeypatch, proxy.url, EU)
     proxy.answer = always(OUTAGES[shape])
     before = len(proxy.requests)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
 
     assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.UNREACHABLE] * 3
     assert len(proxy.requests) - before == ATTEMPTS
@@ -119,6 +122,46 @@ def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy
 
     while answers:
         assert scheduled_run()["pending"] == []
+
+
+def test_a_conflict_at_home_costs_no_second_round(stack: Stack, proxy: DynamoDBProxy) -> None:
+    """If it passed for a failed condition, the run would read all again, and fence again."""
+    laid_out()
+    event = deployment(US, HOME)
+    leads_to(stack.monkeypatch, proxy.url)
+    asked: list[str] = []
+    seen: set[str] = set()
+
+    def once(region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        asked.append(f"{region} {operation} {request.get('UpdateExpression', '')}")
+        if operation != "transactwriteitems" or str(request["TransactItems"]) in seen or len(seen) > 30:
+            return None
+        seen.add(str(request["TransactItems"]))
+        reasons = [{"Code": "None"}, {"Code": "TransactionConflict", "Message": "busy"}]
+        return whole({"__type": "x#TransactionCanceledException", "CancellationReasons": reasons}, 400)
+
+    proxy.answer = once
+
+    assert send(event)["pending"] == []
+    fences = [call for call in asked if "SET ceiling = issued + :by, fenced" in call]
+    assert sorted(call.split()[0] for call in fences) == sorted(REGIONS)
+    assert len(seen) > 3
+    assert sum("transactwriteitems" in call for call in asked) == 2 * len(seen)
+
+
+def test_a_first_deployment_waits_until_all_regions_accept_its_role(stack: Stack, proxy: DynamoDBProxy) -> None:
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = in_turn([SIGNERS["UnrecognizedClientException"]] * 60)
+    assert send(deployment(HOME, EU))["pending"] == []
+
+
+def test_a_first_deployment_is_refused_where_a_region_never_answers(stack: Stack, proxy: DynamoDBProxy) -> None:
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    for shape in ("UnrecognizedClientException", "503 with HTML", "ThrottlingException"):
+        proxy.answer = always(TRANSIENT[shape])
+        with pytest.raises(CoordinatorError, match="eu-west-1 must answer at the first deployment"):
+            send(deployment(HOME, EU))
+    assert everything(stack, *REGIONS) == {name: [] for name in ("layouts", "mirror", *REGIONS)}
 
 
 def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: DynamoDBProxy) -> None:
@@ -245,6 +288,8 @@ def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, proxy:
     proxy.answer = always(OUTAGES["200 without a body"])
 
     assert (
-        Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
+        Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts).carry_out(
+            ReadItem(EU, "integers")
+        )
         is Absent.UNREACHABLE
     )

@@ -16,6 +16,8 @@ from botocore.exceptions import (
 )
 from coordinate.dynamodb.calls import (
     ATTEMPTS,
+    FIRST_SECONDS,
+    LONGEST_CONFLICT,
     LONGEST_PAUSE,
     REGION_SECONDS,
     RETRY_SECONDS,
@@ -67,6 +69,24 @@ def answers() -> str:
     return "answer"
 
 
+def in_turn(*failures: Exception) -> Callable[[], str]:
+    """Return a call that fails so, and then answers."""
+    left = iter(failures)
+
+    def call() -> str:
+        for failure in left:
+            raise failure
+        return "answer"
+
+    return call
+
+
+def reasons_of(failure: ClientError) -> str:
+    """Return the name of a test."""
+    response: Any = failure.response
+    return " ".join([response["Error"]["Code"], *(why["Code"] for why in response.get("CancellationReasons", []))])
+
+
 THROTTLED = [
     error("ProvisionedThroughputExceededException"),
     error("ThrottlingException"),
@@ -74,7 +94,18 @@ THROTTLED = [
     error("429", 429),
     error("TransactionCanceledException", reasons=("ThrottlingError", "None")),
     error("TransactionCanceledException", reasons=("None", "ProvisionedThroughputExceeded")),
+]
+CONFLICTS = [
     error("TransactionConflictException"),
+    error("ReplicatedWriteConflictException"),
+    error("TransactionInProgressException"),
+    error("TransactionCanceledException", reasons=("None", "TransactionConflict")),
+    error("TransactionCanceledException", reasons=("ThrottlingError", "TransactionConflict")),
+]
+FAILED = [
+    error("ConditionalCheckFailedException"),
+    error("TransactionCanceledException", reasons=("ConditionalCheckFailed", "ThrottlingError")),
+    error("TransactionCanceledException", reasons=("TransactionConflict", "ConditionalCheckFailed")),
 ]
 UNACCEPTED = [
     error("AccessDeniedException"),
@@ -95,25 +126,42 @@ UNREACHABLE = [
 BUGS = [error("ValidationException"), error("SerializationException"), ParamValidationError(report="no such parameter")]
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        error("ConditionalCheckFailedException"),
-        error("TransactionConflictException"),
-        error("TransactionCanceledException", reasons=("ConditionalCheckFailed", "ThrottlingError")),
-        error("TransactionCanceledException", reasons=("None", "TransactionConflict")),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("failure", FAILED, ids=reasons_of)
 def test_a_write_that_lost_a_race_is_one_whose_condition_failed(failure: ClientError) -> None:
     assert held(Call(failure)) is False
     assert held(answers) is True
 
 
 def test_any_other_error_of_a_write_is_no_answer() -> None:
-    for failure in (error("ValidationException"), error("TransactionCanceledException", reasons=("ThrottlingError",))):
+    throttled = error("TransactionCanceledException", reasons=("ThrottlingError",))
+    for failure in (error("ValidationException"), throttled, *CONFLICTS):
         with pytest.raises(ClientError):
             held(Call(failure))
+
+
+@pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
+@pytest.mark.parametrize("then", [True, False])
+def test_a_write_that_met_another_one_is_tried_again(failure: ClientError, then: bool, clock: Clock) -> None:
+    """It says nothing about the condition, which may hold or not."""
+    errors = [failure] * 8 + ([] if then else FAILED[:1])
+    at_home, there = in_turn(*errors), in_turn(*errors)
+
+    assert retried(HOME, lambda: held(at_home)) is then
+    assert Reachability().retried(EU, lambda: held(there), "a") is then
+    assert clock.now <= 16 * LONGEST_CONFLICT, "the other one takes milliseconds"
+
+
+@pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
+def test_conflicts_without_an_end_are_refused_at_home_and_throttle_an_item_elsewhere(
+    failure: ClientError, clock: Clock
+) -> None:
+    with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
+        retried(HOME, lambda: held(Call(failure)))
+    assert RETRY_SECONDS - LONGEST_CONFLICT <= clock.now <= RETRY_SECONDS
+    regions, before = Reachability(), clock.now
+    assert regions.retried(EU, lambda: held(Call(failure)), "a") is Absent.UNREACHABLE
+    assert REGION_SECONDS - LONGEST_CONFLICT <= clock.now - before <= REGION_SECONDS
+    assert regions.retried(EU, answers, "b") == "answer"
 
 
 @pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED, *UNREACHABLE], ids=str)
@@ -186,7 +234,25 @@ def test_a_region_that_never_accepts_the_role_is_unreachable(failure: Exception)
     assert regions.retried(EU, answers, "b") is Absent.UNREACHABLE
 
 
-@pytest.mark.parametrize("failure", THROTTLED, ids=str)
+@pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
+def test_a_new_role_gets_minutes_at_the_first_deployment(failure: Exception, clock: Clock) -> None:
+    regions, call = Reachability(), Call(failure, times=60)
+    assert regions.retried(EU, call, None, patient=True) == "answer"
+    assert clock.now > REGION_SECONDS
+
+    before = clock.now
+    assert regions.retried(EU, Call(failure), None, patient=True) is Absent.UNREACHABLE
+    assert FIRST_SECONDS - LONGEST_PAUSE <= clock.now - before <= FIRST_SECONDS
+    assert regions.retried(EU, answers, None, patient=True) is Absent.UNREACHABLE, "and the region isn't asked again"
+
+
+@pytest.mark.parametrize("failure", [THROTTLED[0], CONFLICTS[0], UNREACHABLE[0]], ids=str)
+def test_nothing_else_gets_minutes(failure: Exception, clock: Clock) -> None:
+    assert Reachability().retried(EU, Call(failure), None, patient=True) is Absent.UNREACHABLE
+    assert clock.now <= REGION_SECONDS
+
+
+@pytest.mark.parametrize("failure", [*THROTTLED, *CONFLICTS], ids=str)
 def test_throttling_belongs_to_an_item(failure: Exception, clock: Clock) -> None:
     regions, call = Reachability(), Call(failure)
     for _ in range(3 * TOGETHER):

@@ -10,17 +10,23 @@ from botocore.awsrequest import AWSResponse
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.model import Absent, Copy, Item, Refused
 from coordinate.protocol.operations import (
+    AdoptItem,
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
     DescribeTable,
     FenceItem,
+    RaiseItem,
+    ReadArchive,
     ReadCopy,
     ReadItem,
     ReadRecord,
+    ReadRecorded,
     ReadRegister,
+    RecordLayouts,
+    RenewItem,
     ScanItems,
-    ScanRegisters,
+    WriteArchive,
     WriteCopy,
     WriteRecord,
     WriteRegister,
@@ -34,7 +40,7 @@ from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
 from tests.lambda_.table_losses import delete, recreate
 
-EU = "eu-west-1"
+EU, US = "eu-west-1", "us-west-2"
 RECORD = record(HOME, EU)
 REGISTER = replace(register(HOME, EU), counter="integers")
 
@@ -47,19 +53,31 @@ class Body:
         yield self._text
 
 
-def test_a_scan_leaves_out_what_is_kept_of_the_past(stack: Stack) -> None:
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
-    past = replace(REGISTER, past=(Layout(1, 1, (HOME,)),))
-    assert store.carry_out(WriteRecord(None, RECORD))
-    assert store.carry_out(WriteRegister(None, past, RECORD))
-    found = store.carry_out(ScanRegisters())["integers"]
+def test_the_archive_keeps_what_others_write_beside(stack: Stack) -> None:
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
+    client = stack.aws.client("dynamodb", HOME)
+    key = {"counter": {"S": "integers"}}
+    client.put_item(TableName=stack.archive, Item={**key, "other": {"S": "stays"}})
+    layouts = (Layout(1, 1, (HOME,)),)
 
-    assert (found, found.past) == (REGISTER, ())
-    assert store.carry_out(ReadRegister("integers")).past == past.past
+    assert store.carry_out(ReadArchive("integers")) == ()
+    assert store.carry_out(WriteArchive("integers", layouts)) is True
+    assert store.carry_out(WriteArchive("integers", layouts)) is False
+    assert store.carry_out(ReadArchive("integers")) == layouts
+    assert client.get_item(TableName=stack.archive, Key=key).get("Item", {})["other"] == {"S": "stays"}
+
+
+def test_an_archive_that_is_gone_stops_nothing(stack: Stack) -> None:
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, "no-such-table", "no-such-table")
+
+    assert store.carry_out(ReadArchive("integers")) is Absent.GONE
+    assert store.carry_out(WriteArchive("integers", (Layout(1, 1, (HOME,)),))) is Absent.GONE
+    assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, (HOME,)),))) is Absent.GONE
+    assert store.carry_out(ReadRegister("integers")) is None
 
 
 def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack) -> None:
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     large = replace(RECORD, report="x" * 410_000)
 
     with pytest.raises(
@@ -98,7 +116,7 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 def store(stack: Stack) -> Store:
     """A store with clients of its own, whose calls a test may answer."""
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.boto3", boto3)
-    return Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    return Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
 
 
 def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Store) -> None:
@@ -160,7 +178,7 @@ def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store)
     fresh = WriteRegister(None, REGISTER, RECORD)
     assert store.carry_out(fresh) is False
     assert store.carry_out(WriteRecord(None, RECORD))
-    for other in (replace(RECORD, number=2), replace(RECORD, layouts_id="layouts 2")):
+    for other in (replace(RECORD, token="another"), replace(RECORD, layouts_id="layouts 2")):
         assert store.carry_out(replace(fresh, record=other)) is False
     assert stored_register(stack) is None
 
@@ -180,19 +198,16 @@ def test_a_register_that_differs_in_anything_is_not_replaced(store: Store, field
     assert store.carry_out(WriteRegister(REGISTER, other, RECORD)) is True
 
 
-def test_a_transaction_that_lost_a_race_is_no_error(store: Store) -> None:
+def test_a_transaction_whose_condition_failed_is_no_error(store: Store) -> None:
     store.carry_out(WriteRecord(None, RECORD))
-    for code in ("TransactionConflict", "ConditionalCheckFailed"):
-        reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
-        answered_by(
-            store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
-        )
-        assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is False
+    reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
+    answered_by(store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is False
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
 
 
-@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_transaction_that_was_throttled_is_retried(store: Store, code: str) -> None:
+@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
+def test_a_transaction_that_was_throttled_or_met_another_is_retried(store: Store, code: str) -> None:
     store.carry_out(WriteRecord(None, RECORD))
     reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
     answered = answered_by(
@@ -203,13 +218,79 @@ def test_a_transaction_that_was_throttled_is_retried(store: Store, code: str) ->
     assert answered
 
 
-def test_a_write_that_meets_a_transaction_is_one_that_lost(store: Store) -> None:
-    answered_by(store, HOME, "PutItem", error("TransactionConflictException"))
+def test_a_write_that_meets_a_transaction_is_tried_again(store: Store) -> None:
+    answered = answered_by(store, HOME, "PutItem", error("TransactionConflictException"), times=3)
     copy = Copy(REGISTER, "mirror 1")
 
-    assert store.carry_out(WriteCopy(None, copy)) is False
-    assert store.carry_out(ReadCopy("integers")) is None
     assert store.carry_out(WriteCopy(None, copy)) is True
+    assert len(answered) == 3
+    assert store.carry_out(ReadCopy("integers")) == copy
+    answered_by(store, HOME, "PutItem", error("TransactionConflictException"))
+    assert store.carry_out(WriteCopy(None, copy)) is False, "what is there by then decides"
+
+
+def test_layouts_that_meet_a_receipt_are_recorded_all_the_same(store: Store) -> None:
+    """A region mints integers and their receipts in transactions. That isn't what newer layouts would be."""
+    layouts = (Layout(1, 1, (EU,)),)
+    answered = answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+
+    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is True
+    assert len(answered) == 3
+    assert store.carry_out(ReadRecorded(EU, "integers")) == 1
+    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"))
+    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is False, "they are there"
+
+
+def test_layouts_that_meet_others_without_an_end_are_not_recorded(stack: Stack, store: Store) -> None:
+    stopped_clock(stack.monkeypatch)
+    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=10_000)
+
+    assert store.carry_out(RecordLayouts(EU, "integers", (Layout(1, 1, (EU,)),))) is Absent.UNREACHABLE
+
+
+def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, store: Store) -> None:
+    put_item(stack, EU, Item(1, 2, 9, 1))
+    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+
+    assert store.carry_out(FenceItem(EU, "integers", 1, 4, 5)) == 5
+
+
+def test_an_item_is_adopted_as_it_is(stack: Stack, store: Store) -> None:
+    put_item(stack, EU, Item(1, 2, 9, 3, past=(2, 0)))
+    fenced, opening = Item(1, 2, 5, 3, fenced=True), Item(1, 2, 1, 3, fenced=True, opening="a run's")
+    put_item(stack, EU, fenced, "fenced")
+    put_item(stack, EU, opening, "opening")
+
+    assert store.carry_out(AdoptItem(EU, "integers", 2, 7)) is False, "it is of another epoch"
+    assert store.carry_out(AdoptItem(EU, "opening", 3, 7)) is False, "nobody knows what it gets"
+    assert store.carry_out(AdoptItem(EU, "none", 3, 7)) is False
+    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) == 9, "its ceiling"
+    assert store.carry_out(AdoptItem(EU, "fenced", 3, 7)) == 5
+    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) is False
+    adopted = {"integers": Item(1, 2, 9, 7, past=(2, 0)), "fenced": replace(fenced, epoch=7), "opening": opening}
+    assert store.carry_out(ScanItems(EU)) == adopted
+    assert [item.past for item in store.carry_out(ScanItems(EU)).values() if item.past] == [(2, 0)]
+
+
+def test_no_late_write_can_raise_what_was_adopted(stack: Stack, store: Store) -> None:
+    put_item(stack, EU, Item(1, 2, 9, 3))
+    store.carry_out(AdoptItem(EU, "integers", 3, 7))
+
+    late = [RaiseItem(EU, "integers", 3, 99), RenewItem(EU, "integers", Item(1, 2, 99, 4), 3)]
+    assert [store.carry_out(write) for write in late] == [False, False]
+    assert store.carry_out(ReadItem(EU, "integers")) == Item(1, 2, 9, 7)
+
+
+def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, store: Store) -> None:
+    stopped_clock(stack.monkeypatch)
+    put_item(stack, EU, Item(1, 2, 9, 1))
+    answered = answered_by(store, EU, "Scan", error("UnrecognizedClientException"), times=100)
+    assert store.carry_out(ScanItems(EU, patient=True)) == {"integers": Item(1, 2, 9, 1)}
+    assert len(answered) == 100
+
+    answered_by(store, US, "Scan", error("UnrecognizedClientException"), times=100)
+    assert store.carry_out(ScanItems(US)) is Absent.UNREACHABLE
+    assert store.carry_out(ScanItems(US, patient=True)) is Absent.UNREACHABLE, "it isn't asked again in this run"
 
 
 def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, store: Store) -> None:
@@ -225,5 +306,5 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, store: Store)
     assert len(answered) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
-    again = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"

@@ -5,21 +5,26 @@ from dataclasses import replace
 import pytest
 from coordinate.protocol.admit import LATEST, admit, finish
 from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, Refused
-from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
+from coordinate.protocol.operations import ScanItems, WriteRecord, WriteRecordCopy
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror, World
 from tests.lambda_.coordinate.interrupted_runs import run_to
-from tests.lambda_.coordinate.sample_records import NOW, desired, record, register
+from tests.lambda_.coordinate.sample_records import NOW, desired, items_of, record, register
+
+NEW = "run/0"
+"""The token of what a run writes first, in these tests; `LATER` if it has put a lost record back before."""
+
+LATER = "run/1"
 
 
-def deployment(*regions: str, follows: int = 0, **settings: object) -> Deploy:
+def deployment(*regions: str, follows: str = "", **settings: object) -> Deploy:
     return Deploy(desired(*regions, **settings), follows, NOW)
 
 
-def admitted(world: World, deployment: Deploy | None, now: int = NOW) -> DeploymentRecord | None:
+def admitted(world: World, deployment: Deploy | None, now: int = NOW, run: str = "run") -> DeploymentRecord | None:
     world.now = now
-    return SimulatedCoordinator(admit(deployment)).finish(world.carry_out)
+    return SimulatedCoordinator(admit(deployment, run)).finish(world.carry_out)
 
 
 def finished(world: World, record: DeploymentRecord, report: str | None = "a report") -> DeploymentRecord:
@@ -48,32 +53,32 @@ def world() -> World:
 def test_the_first_deployment_has_number_one() -> None:
     world = World()
 
-    assert admitted(world, deployment("a")) == record("a") == world.layouts.record
+    assert admitted(world, deployment("a")) == record("a", token=NEW) == world.layouts.record
 
 
 def test_the_next_one_must_follow_what_is_admitted(world: World) -> None:
-    assert admitted(world, deployment("a", follows=3)) == record("a", number=4, follows=3)
-    assert "another deployment for a was admitted since" in refusal(world, deployment("b", follows=3))
+    assert admitted(world, deployment("a", follows="3")) == record("a", number=4, follows=3, token=NEW)
+    assert "another deployment for a was admitted since" in refusal(world, deployment("b", follows="3"))
 
 
-@pytest.mark.parametrize("follows", [0, 2, 4])
-def test_one_that_follows_another_is_refused(world: World, follows: int) -> None:
+@pytest.mark.parametrize("follows", ["", "2", "4"])
+def test_one_that_follows_another_is_refused(world: World, follows: str) -> None:
     assert "another deployment for a, b was admitted since" in refusal(world, deployment("a", follows=follows))
     elsewhere = deployment("a", follows=follows, layoutsLabel="another label")
     assert "was admitted since" in refusal(world, elsewhere), "nothing was restored"
 
 
 def test_an_earlier_deployment_overrules_nothing(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows=0)) is world.layouts.record
+    assert admitted(world, deployment("a", "b", follows="")) is world.layouts.record
 
 
 def test_a_repeated_one_is_the_one_that_was_admitted(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows=2)) is world.layouts.record
-    assert "was admitted since" in refusal(world, deployment("a", "b", follows=2, floors={"c": 5})), "not the same"
+    assert admitted(world, deployment("a", "b", follows="2")) is world.layouts.record
+    assert "was admitted since" in refusal(world, deployment("a", "b", follows="2", floors={"c": 5})), "not the same"
 
 
 def test_of_two_at_the_same_time_one_is_admitted(world: World) -> None:
-    runs = [SimulatedCoordinator(admit(deployment(region, follows=3))) for region in ("a", "b")]
+    runs = [SimulatedCoordinator(admit(deployment(region, follows="3"), region)) for region in ("a", "b")]
     for run in runs:
         run_to(run, WriteRecord, world.carry_out)
     assert runs[0].finish(world.carry_out).desired.regions == ("a",)
@@ -82,23 +87,23 @@ def test_of_two_at_the_same_time_one_is_admitted(world: World) -> None:
 
 
 def test_one_that_is_late_is_refused_and_one_in_time_is_not(world: World) -> None:
-    late = deployment("a", follows=3)
+    late = deployment("a", follows="3")
 
     assert "it may be outdated" in refusal(world, late, NOW + LATEST + 1)
     assert admitted(world, late, NOW + LATEST) is not None
 
 
 def test_one_that_requests_the_same_is_admitted_at_any_age(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows=2), NOW + 100 * LATEST) is world.layouts.record
-    assert admitted(world, deployment("a", "b", follows=0), NOW - 100 * LATEST) is world.layouts.record
+    assert admitted(world, deployment("a", "b", follows="2"), NOW + 100 * LATEST) is world.layouts.record
+    assert admitted(world, deployment("a", "b", follows=""), NOW - 100 * LATEST) is world.layouts.record
 
 
 def test_the_first_record_is_in_the_mirror_before_it_is_admitted() -> None:
     world = World()
-    run = SimulatedCoordinator(admit(deployment("a")))
+    run = SimulatedCoordinator(admit(deployment("a"), "run"))
     run_to(run, WriteRecord, world.carry_out)
 
-    assert (world.layouts.record, world.mirror.record) == (None, Copy(record("a"), "mirror 1"))
+    assert (world.layouts.record, world.mirror.record) == (None, Copy(record("a", token=NEW), "mirror 1"))
 
 
 def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> None:
@@ -110,25 +115,25 @@ def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> 
     world.mirror.copies["c"] = Copy(register_of_c, "mirror 1")
     world.layouts = Layouts("layouts 2")
 
-    assert admitted(world, None) == replace(begun, layouts_id="layouts 2", restored=True)
+    assert admitted(world, None, run="next") == replace(begun, layouts_id="layouts 2", token="next/0", restored=True)
 
 
 def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
     world = World()
-    interrupted = SimulatedCoordinator(admit(deployment("a")))
+    interrupted = SimulatedCoordinator(admit(deployment("a"), "interrupted"))
     run_to(interrupted, WriteRecord, world.carry_out)
     world.mirror = replace(world.mirror, id="mirror 2")  # restored
 
     assert admitted(world, None) is None
-    assert admitted(world, deployment("b")) == record("b", number=2)
+    assert admitted(world, deployment("b")) == record("b", number=2, token=NEW)
 
 
 def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
     world = World()
-    interrupted = SimulatedCoordinator(admit(deployment("a")))
+    interrupted = SimulatedCoordinator(admit(deployment("a"), "interrupted"))
     run_to(interrupted, WriteRecord, world.carry_out)
 
-    assert admitted(world, None) == record("a"), "it isn't restored: no register can be missing"
+    assert admitted(world, None) == record("a", token=NEW), "it isn't restored: no register can be missing"
 
 
 def test_a_record_with_nothing_beside_it_is_written_again(world: World) -> None:
@@ -141,10 +146,10 @@ def test_a_record_with_nothing_beside_it_is_written_again(world: World) -> None:
 
 
 def test_floors_name_counters_of_the_settings_or_of_registers(world: World) -> None:
-    assert "there is no counter x, y;" in refusal(world, deployment("a", follows=3, floors={"x": 5, "y": 5}))
+    assert "there is no counter x, y;" in refusal(world, deployment("a", follows="3", floors={"x": 5, "y": 5}))
     world.layouts.registers["x"] = replace(register("a"), counter="x")
     world.mirror.copies["y"] = Copy(replace(register("a"), counter="y"), "mirror 1")
-    assert admitted(world, deployment("a", follows=3, floors={"x": 5, "y": 5, "c": 5, "*": 5})) is not None
+    assert admitted(world, deployment("a", follows="3", floors={"x": 5, "y": 5, "c": 5, "*": 5})) is not None
 
 
 def test_the_schedule_carries_out_what_is_admitted(world: World) -> None:
@@ -157,10 +162,31 @@ def test_a_lost_record_is_put_back_from_the_mirror(world: World) -> None:
     assert before is not None
     world.layouts = Layouts("layouts 2")
 
-    assert admitted(world, None) == replace(before, layouts_id="layouts 2", restored=True)
-    found = admitted(world, deployment("a", follows=3))
+    assert admitted(world, None) == replace(before, layouts_id="layouts 2", token=NEW, restored=True)
+    found = admitted(world, deployment("a", follows=NEW))
     assert found is not None
     assert (found.number, found.restored) == (4, True), "it is remembered until all registers are there"
+
+
+def test_what_was_requested_before_the_loss_does_not_follow_what_is_put_back(world: World) -> None:
+    """Between its preview and the backup, others may have been admitted of which nothing is left."""
+    world.layouts = Layouts("layouts 2")
+
+    asked = deployment("c", follows="3")
+    with pytest.raises(Refused, match="another deployment for a, b was admitted since"):
+        admitted(world, asked)
+    assert world.layouts.record is not None
+    assert (world.layouts.record.desired.regions, world.layouts.record.token) == (("a", "b"), NEW)
+
+
+def test_a_run_that_read_the_lost_record_finishes_nothing(world: World) -> None:
+    before = world.layouts.record
+    assert before is not None
+    world.layouts = Layouts("layouts 2")
+    admitted(world, None)
+
+    with pytest.raises(Refused, match="was admitted since"):
+        finished(world, before)
 
 
 def test_a_restored_record_is_not_the_one_that_stood_last(world: World) -> None:
@@ -173,12 +199,13 @@ def test_a_restored_record_is_not_the_one_that_stood_last(world: World) -> None:
 
 def test_one_that_recreated_the_layouts_is_not_outdated(world: World) -> None:
     world.layouts = Layouts("layouts 2")
-    asked = deployment("a", follows=0, layoutsLabel="the new label")
+    asked = deployment("a", follows="", layoutsLabel="the new label")
 
     found = admitted(world, asked)
     assert found is not None
     assert (found.number, found.desired, found.restored) == (4, asked.desired, True)
-    outdated = deployment("b", follows=0, layoutsLabel="the new label")
+    outdated = deployment("b", follows="", layoutsLabel="the new label")
+    assert found.token == LATER
     assert "another deployment for a was admitted since" in refusal(world, outdated)
 
 
@@ -186,13 +213,21 @@ def test_a_deployment_of_the_table_before_is_outdated_still(world: World) -> Non
     world.layouts = Layouts("layouts 2")
     admitted(world, None)
 
-    assert "was admitted since" in refusal(world, deployment("a", follows=2))
+    assert "was admitted since" in refusal(world, deployment("a", follows="2"))
 
 
-@pytest.mark.parametrize("asked", [None, deployment("a"), deployment("a", floors={"c": 5})])
-@pytest.mark.parametrize("left", ["a record", "a register", "a copy", "the record's copy"])
-def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deploy | None) -> None:
-    """The tables are others than those in which it was written."""
+TRACES = {
+    "a record": "/deployment: a record of another layouts table",
+    "a register": "c: a register of epoch 3",
+    "a register that is stray": "ordrs: a register that can't be read",
+    "a copy": "c: a copy of its register, of epoch 3",
+    "a copy that is stray": "ordrs: a copy that can't be read",
+    "the record's copy": "/deployment: a record of another layouts table",
+}
+
+
+def with_both_lost(left: str) -> World:
+    """Return a world in which one thing is left. The tables are others than those in which it was written."""
     world = World()
     match left:
         case "a record":
@@ -201,29 +236,114 @@ def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deploy | Non
             world.layouts.registers["c"] = register("a", layouts_id="layouts 0")
         case "a copy":
             world.mirror.copies["c"] = Copy(register("a", layouts_id="layouts 0"), "mirror 0")
-        case _:
+        case "the record's copy":
             world.mirror.record = Copy(record("a", layouts_id="layouts 0"), "mirror 0")
+        case "a register that is stray":
+            world.stray.add("layouts")
+        case _:
+            world.stray.add("mirror")
+    return world
 
-    assert "both were lost, or the home region was changed" in refusal(world, asked)
+
+@pytest.mark.parametrize("asked", [None, deployment("a"), deployment("a", floors={"c": 5})])
+@pytest.mark.parametrize("left", TRACES)
+def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deploy | None) -> None:
+    refused = refusal(with_both_lost(left), asked)
+
+    assert "Neither the layouts table (layouts 1) nor its mirror has the deployment record" in refused
+    assert f"Nothing was changed.\n  {TRACES[left]}" in refused
+
+
+@pytest.mark.parametrize("left", TRACES)
+def test_with_both_lost_counters_without_a_trace_begin_at_the_floor(left: str) -> None:
+    world = with_both_lost(left)
+
+    found = admitted(world, deployment("a", floors={"*": 5}))
+    assert found is not None
+    assert (found.first_base, found.first_epoch, found.restored) == (5, NOW, False)
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+def test_a_regions_items_show_that_there_was_a_deployment(leaving: bool) -> None:
+    world = World()
+    for region in "ab":
+        world.make_table(region)
+    world.tables["b"].items = {"c": replace(items_of(register("b"))["b"], issued=1_234)}
+    world.stray.add("b")
+    asked = deployment("a", leaving=["b"]) if leaving else deployment("a", "b")
+
+    refused = refusal(world, asked)
+    assert "\n  c: b has minted up to 1,234\n  ordrs: b has an item that can't be read" in refused
+    assert admitted(world, None) is None, "the schedule doesn't know of any region"
+
+
+@pytest.mark.parametrize("asked", [deployment("a", "b"), deployment("a", leaving=["b"])])
+def test_every_region_must_answer_at_the_first_deployment(asked: Deploy) -> None:
+    world = World(unreachable={"b"})
+    world.make_table("a")
+
+    assert "b must answer at the first deployment" in refusal(world, asked)
+    assert "b must answer" in refusal(world, replace(asked, desired=desired("a", "b", floors={"*": 5}))), "nor a floor"
+    world.unreachable.clear()
+    assert admitted(world, asked) is not None, "it is empty, or there is none"
+
+
+def test_what_is_found_is_said_before_who_is_silent() -> None:
+    world = with_both_lost("a copy")
+    world.unreachable.add("a")
+
+    assert "a copy of its register" in refusal(world, deployment("a"))
+    assert "a must answer" in refusal(world, deployment("a", floors={"*": 5}))
+
+
+def test_a_first_deployment_that_is_late_is_refused() -> None:
+    assert "it may be outdated" in refusal(World(), deployment("a"), NOW + LATEST + 1)
+
+
+def test_a_first_deployment_finds_no_trace_of_a_faster_one() -> None:
+    """What it has found is the work of the other one, so it looks again."""
+    world = World()
+    world.make_table("a")
+    late = SimulatedCoordinator(admit(deployment("a"), "late"))
+    run_to(late, ScanItems, world.carry_out)
+    assert admitted(world, deployment("a", window=5)) is not None
+    world.tables["a"].items = items_of(register("a"))
+
+    with pytest.raises(Refused, match="another deployment for a was admitted since"):
+        late.finish(world.carry_out)
 
 
 def test_a_floor_for_all_counters_is_the_way_back() -> None:
     world = World()
     world.layouts.record = record("a", number=7, layouts_id="layouts 0")
 
-    assert "both were lost" in refusal(world, deployment("a", "b", follows=7, floors={"c": 5}))
-    found = admitted(world, deployment("a", "b", follows=7, floors={"*": 5}))
-    assert found == record("a", "b", number=8, follows=7, floors={"*": 5})
+    assert "both tables were lost" in refusal(world, deployment("a", "b", follows="7", floors={"c": 5}))
+    found = admitted(world, deployment("a", "b", follows="7", floors={"*": 5}))
+    expected = record("a", "b", number=8, follows=7, token=NEW, floors={"*": 5})
+    assert found == replace(expected, first_epoch=NOW, first_base=5)
+
+
+def test_where_counters_begin_is_kept_by_later_deployments(world: World) -> None:
+    assert world.layouts.record is not None
+    world.layouts.record = replace(world.layouts.record, first_epoch=NOW, first_base=5)
+
+    found = admitted(world, deployment("a", follows="3"))
+    assert found is not None
+    assert (found.number, found.first_epoch, found.first_base) == (4, NOW, 5)
 
 
 def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
-    assert "If `aws:region` was changed" in refusal(World(), deployment("a", firstLayoutsLabel="another label"))
-    assert admitted(World(), deployment("a", firstLayoutsLabel="")) is not None
-    assert admitted(World(), deployment("a", firstLayoutsLabel="another label", floors={"*": 5})) is not None
+    elsewhere = deployment("a", firstLayoutsLabel="a-region its-label")
+
+    refused = refusal(World(), elsewhere)
+    assert "If `aws:region` was changed" in refused
+    assert "\n  Pulumi's state: the first layouts table of this stack, of its-label in a-region" in refused
+    floored = deployment("a", firstLayoutsLabel="a-region its-label", floors={"*": 5})
+    assert admitted(World(), floored) is not None
 
 
 def test_a_reconciled_record_is_reported_and_mirrored(world: World) -> None:
-    asked = admitted(world, deployment("a", follows=3))
+    asked = admitted(world, deployment("a", follows="3"))
     assert asked is not None
 
     done = finished(world, asked)
@@ -233,7 +353,7 @@ def test_a_reconciled_record_is_reported_and_mirrored(world: World) -> None:
 
 
 def test_an_unreconciled_record_is_mirrored_too(world: World) -> None:
-    asked = admitted(world, deployment("a", follows=3))
+    asked = admitted(world, deployment("a", follows="3"))
     assert asked is not None
 
     assert finished(world, asked, None) == asked == world.layouts.record
@@ -249,11 +369,11 @@ def test_a_restoration_is_over_when_every_register_was_seen(world: World) -> Non
 
 
 def test_a_run_that_was_overtaken_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows=3))
+    asked = admitted(world, deployment("a", follows="3"))
     assert asked is not None
     late = SimulatedCoordinator(finish(asked, "a report", world.mirror.id))
     run_to(late, WriteRecord, world.carry_out)
-    admitted(world, deployment("b", follows=4))
+    admitted(world, deployment("b", follows=NEW), run="next")
 
     with pytest.raises(Refused, match="another deployment for b was admitted since"):
         late.finish(world.carry_out)
@@ -262,7 +382,7 @@ def test_a_run_that_was_overtaken_reconciles_nothing(world: World) -> None:
 
 
 def test_a_layouts_table_that_is_lost_in_between_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows=3))
+    asked = admitted(world, deployment("a", follows="3"))
     assert asked is not None
 
     for lost in (Layouts("layouts 2"), replace(world.layouts, id="layouts 2")):
@@ -293,10 +413,10 @@ def test_a_mirror_that_is_lost_in_between_reconciles_nothing(world: World) -> No
 
 
 def test_one_for_a_table_that_is_gone_begins_nothing() -> None:
-    world = World(layouts=Layouts("layouts 2"), mirror=Mirror("mirror 2"))  # both were recreated, and all regions too
+    """Both tables were recreated, and those of all regions too, while Pulumi still knows the label of the first."""
+    world = World(layouts=Layouts("layouts 2"), mirror=Mirror("mirror 2"))
 
-    assert "its mirror has no copy" in refusal(
-        world, deployment("c", layoutsLabel="layouts 1", firstLayoutsLabel="layouts 1")
-    )
-    floored = deployment("c", layoutsLabel="layouts 1", firstLayoutsLabel="layouts 1", floors={"*": 100})
-    assert admitted(world, floored) == world.layouts.record is not None
+    assert "Pulumi's state: the first layouts table of this stack" in refusal(world, deployment("c"))
+    found = admitted(world, deployment("c", floors={"*": 100}))
+    assert found is not None
+    assert (found, found.first_base) == (world.layouts.record, 100)

@@ -1,6 +1,7 @@
 """Which deployments are admitted, and that one that is refused has changed nothing."""
 
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -39,11 +40,13 @@ def test_deploying_again_changes_nothing(stack: Stack, ask: Ask) -> None:
 
 def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None:
     laid_out()
+    first = record(stack)
     deploy(*TWO)
     deploy(*TWO)
 
     found = record(stack)
-    assert (found.number, found.follows, found.reconciled) == (2, 1, True)
+    assert (found.number, found.follows, found.reconciled) == (2, first.token, True)
+    assert found.token != first.token
     assert found.desired.regions == TWO
 
 
@@ -153,4 +156,6 @@ def test_a_missing_record_is_put_back_by_the_schedule(stack: Stack) -> None:
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
 
     assert scheduled_run()["registered"] == 1
-    assert record(stack) == present
+    found = record(stack)
+    assert found.token != present.token, "what was requested before doesn't follow it"
+    assert replace(found, token=present.token) == present

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
 from coordinate.protocol.plan import Apply, Change, Conflict, End, PutItems, Reconciled, Step, closed, plan
+from coordinate.protocol.plan import raised as with_a_higher_limit
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from global_integers_core.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.sample_records import NOW, WINDOW, ids_of, items_of, record, register
@@ -109,6 +112,22 @@ def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
     assert step(replace(REGISTER, ids=("a 1", None)), items=changed_items) == Conflict("b", changed_items["b"])
 
 
+@pytest.mark.parametrize("count", [0, WINDOW // 2, WINDOW, 50 * WINDOW])
+def test_a_block_is_granted_and_the_window_grows_threefold_at_most(count: int) -> None:
+    top = issued(100)["a"].issued
+
+    higher = with_a_higher_limit(REGISTER, ASKED, top, NOW + 86_400, count)
+
+    if count <= WINDOW // 2:
+        assert higher is None
+    else:
+        limit = top + 2 * max(WINDOW, 2 * count)
+        assert higher is not None
+        window = min(3 * WINDOW, max(WINDOW, 2 * count))
+        assert higher == replace(REGISTER, limit=limit, window=window, granted=NOW + 86_400)
+        assert with_a_higher_limit(higher, ASKED, top + 2 * count, NOW + 86_400, count) is None
+
+
 def test_an_item_below_the_limit_is_raised() -> None:
     assert step(items=changed("b", ceiling=700)) == Apply(raise_=("b",))
 
@@ -129,11 +148,43 @@ def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
 
 
 def test_the_window_grows_to_what_lasts_three_runs() -> None:
-    raised = step(items=issued(900), now=NOW + 60)  # 15 per second
+    raised = step(items=issued(900), now=NOW + 360)  # 2.5 per second
 
     assert isinstance(raised, Change)
-    assert 3 * 5 * 60 * 15 - 20 <= raised.register.window <= 3 * 5 * 60 * 15 + 20
+    assert 3 * 5 * 60 * 2.5 - 5 <= raised.register.window <= 3 * 5 * 60 * 2.5 + 5
     assert raised.register.limit == issued(900)["a"].issued + 2 * raised.register.window
+
+
+@pytest.mark.parametrize("seconds", [-(10**9), -1, 0, 1, 60, 299, 300])
+def test_nobody_knows_a_rate_by_a_shorter_time_than_between_two_runs(seconds: int) -> None:
+    raised, expected = (step(items=issued(900), now=NOW + since) for since in (seconds, 300))
+
+    assert isinstance(raised, Change)
+    assert isinstance(expected, Change)
+    assert raised.register == replace(expected.register, granted=NOW + seconds)
+    assert raised.register.window == pytest.approx(900 * 3, rel=0.01)
+
+
+@given(
+    window=st.integers(1, 10**12),
+    asked=st.integers(1, 10**12),
+    used=st.floats(0, 1),
+    regions=st.integers(1, 4),
+    minutes=st.integers(1, 60),
+    seconds=st.integers(-(2**40), 2**40),
+)
+def test_the_window_grows_threefold_at_most_whatever_the_clocks_say(
+    window: int, asked: int, used: float, regions: int, minutes: int, seconds: int
+) -> None:
+    names = "abcd"[:regions]
+    present = replace(register(*names), base=1, limit=window * regions, window=window)
+    top = int(used * present.limit)
+    higher = with_a_higher_limit(present, record(*names, window=asked, scheduleMinutes=minutes), top, NOW + seconds)
+
+    assume(higher is not None)
+    assert higher is not None
+    assert max(window, asked) <= higher.window <= max(asked, 3 * window)
+    assert higher.limit == min(max(present.limit, top + higher.window * regions), MAX_INTEGER)
 
 
 def test_the_window_never_shrinks() -> None:

@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from coordinate.protocol.epochs import EPOCHS_SKIPPED
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
+    AdoptItem,
     FenceItem,
     Observation,
     OpenItem,
@@ -17,13 +19,14 @@ from coordinate.protocol.operations import (
     ReadRegister,
     RecordLayouts,
     RenewItem,
+    WriteArchive,
     WriteCopy,
     WriteRegister,
 )
 from coordinate.protocol.reconcile import Outcome, reconcile
 
 from simulation.coordinator import SimulatedCoordinator
-from simulation.world import CounterKey, Mirror, World
+from simulation.world import Mirror, World
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.lambda_.coordinate.sample_records import NOW, WINDOW, record
 
@@ -120,6 +123,8 @@ def test_a_change_fences_then_mirrors_then_gives() -> None:
 
     assert outcome.pending == ()
     assert scene.written() == [
+        *["WriteRegister", "WriteCopy"],  # as they are: what can refuse refuses before the fences
+        "WriteArchive",
         *["FenceItem a", "FenceItem b"],
         "WriteRegister",
         "WriteCopy",
@@ -130,7 +135,9 @@ def test_a_change_fences_then_mirrors_then_gives() -> None:
         *["RenewItem b", "OpenItem d"],
     ]
     assert outcome.register.base == 1 + 2 * HEADROOM + 1
-    assert [layout.regions for layout in outcome.register.layouts] == [("a", "b"), ("b", "d")]
+    for region in "bd":
+        layouts = scene.world.receipts[region].recorded["c"].layouts
+        assert [layout.regions for layout in layouts] == [("a", "b"), ("b", "d")]
 
 
 def test_the_next_base_lies_above_the_limit_if_a_region_is_unreachable() -> None:
@@ -181,6 +188,8 @@ def test_fenced_regions_need_one_change_of_the_register() -> None:
     scene.reconcile()
 
     assert scene.written() == [
+        *["WriteRegister", "WriteCopy"],  # as they are: what can refuse refuses before the fences
+        "WriteArchive",
         *["FenceItem a", "FenceItem b"],
         "WriteRegister",
         "WriteCopy",
@@ -381,7 +390,7 @@ def test_two_runs_create_the_same_counter() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [PutItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
+    [WriteArchive, PutItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
     ids=lambda k: k.__name__,
 )
 def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None:
@@ -427,7 +436,7 @@ def test_nothing_is_begun_without_a_record() -> None:
     with pytest.raises(Refused, match="c: nothing is deployed yet"):
         run.finish(scene.carry_out)
     scene.world.layouts.record = record("a", layouts_id="layouts 0")
-    with pytest.raises(Refused, match="is not the one in which the layouts were written"):
+    with pytest.raises(Refused, match=r"Neither the layouts table \(layouts 1\) nor its mirror"):
         scene.reconcile()
     assert scene.written() == []
 
@@ -460,28 +469,28 @@ def test_what_no_register_knows_needs_a_floor() -> None:
     outcome = scene.reconcile()
     assert outcome.created
     assert outcome.register.base > 60 + 2 * HEADROOM
-    assert outcome.register.epoch == 101, "past all epochs that the lost register may have begun"
+    assert outcome.register.epoch == NOW + 1, "past all epochs that anybody has seen; the items were adopted at NOW"
 
 
 def test_a_region_that_is_ahead_needs_a_floor() -> None:
     scene = Scene("a", "b")
     scene.reconcile()
     ahead = Item(700, 2, 900, 5)
-    scene.world.tables["b"].counters["c"].item = ahead
+    scene.world.tables["b"].items["c"] = ahead
 
     with pytest.raises(Refused, match=r"c: b has an item of epoch 5, but the register is in epoch 1.* at least 701"):
         scene.reconcile()
     assert scene.item("b") == ahead
     scene.ask_for("a", "b", floors={"c": 800})
     outcome = scene.reconcile()
-    assert (outcome.register.epoch, outcome.pending) == (6, ())
+    assert (outcome.register.epoch, outcome.pending) == (NOW + 1, ())
     assert outcome.register.base > 700 + 2 * HEADROOM
 
 
 def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
     scene = Scene("a")
     scene.reconcile()
-    scene.world.tables["d"].counters["c"] = CounterKey(Item(700, 2, 900, 5))
+    scene.world.tables["d"].items["c"] = Item(700, 2, 900, 5)
     scene.ask_for("a", "d")
     with pytest.raises(Refused, match="c: d has an item of epoch 5"):
         scene.reconcile()
@@ -539,3 +548,118 @@ def test_a_region_that_fails_in_the_middle_is_pending() -> None:
     assert scene.item("a").opening is None
     assert scene.world.carry_out(ReadItem("b", "c")) is Absent.UNREACHABLE
     assert RaiseItem not in {type(write) for write in scene.writes}
+
+
+def lost_register(*regions: str, **settings: Any) -> Scene:
+    """Return a scene in which the register and its copy are lost, and a floor is set."""
+    scene = Scene(*regions)
+    scene.reconcile()
+    scene.world.layouts.registers.clear()
+    scene.world.mirror.copies.clear()
+    scene.ask_for(*regions, floors={"c": 5}, **settings)
+    scene.written()
+    return scene
+
+
+def test_what_no_register_knows_is_adopted_before_it_is_fenced() -> None:
+    scene = lost_register("a", "b")
+    ceilings = [scene.item(region).ceiling for region in "ab"]
+    run = scene.begin()
+    run_to(run, FenceItem, scene.carry_out)
+
+    adopted = scene.register()
+    assert scene.written() == [
+        *["AdoptItem a", "AdoptItem b"],
+        *["WriteRegister", "WriteCopy"],
+        *["WriteRegister", "WriteCopy"],  # as they are
+    ]
+    assert [scene.item(region) for region in "ab"] == [
+        Item(-1, 2, ceilings[0], NOW),
+        Item(0, 2, ceilings[1], NOW),
+    ]
+    assert (adopted.epoch, adopted.window, adopted.limit, adopted.ids) == (NOW, 0, max(ceilings), ("a 2", "b 3"))
+    run.finish(scene.carry_out)
+    assert (scene.register().epoch, scene.register().base) == (NOW + 1, 1 + 2 * HEADROOM)
+    recorded = [scene.world.receipts[region].recorded["c"].layouts for region in "ab"]
+    assert recorded == [(scene.register().layout,)] * 2, "nobody knows by what layout the items minted"
+
+
+def test_what_is_adopted_is_bounded_though_a_region_is_silent_by_then() -> None:
+    scene = lost_register("a", "b")
+    run = scene.begin()
+    run_to(run, FenceItem, scene.carry_out)
+    scene.world.unreachable = {"b"}
+    run.finish(scene.carry_out)
+
+    assert scene.register().base == 2 * WINDOW + 1, "above all that it may mint"
+
+
+def test_a_region_that_is_silent_before_it_is_adopted_stops_nobody() -> None:
+    scene = lost_register("a", "b")
+    run = scene.begin()
+    run_to(run, AdoptItem, scene.carry_out)
+    scene.world.unreachable = {"b"}
+
+    with pytest.raises(Refused, match="c: b must answer: a floor says what was minted"):
+        run.finish(scene.carry_out)
+    assert scene.world.layouts.registers == {}
+    assert scene.world.mint("a") is not None
+    assert scene.world.mint("b") is not None
+    scene.world.unreachable = set()
+    assert scene.reconcile(NOW + 60).pending == ()
+
+
+def test_an_item_that_was_never_opened_is_adopted_below_its_epoch() -> None:
+    scene = lost_register("a", "b")
+    token = "a killed run's"  # noqa: S105
+    scene.world.tables["b"].items["c"] = Item(0, 2, 0, 1, fenced=True, opening=token)
+
+    assert scene.reconcile().pending == ()
+    assert not scene.world.carry_out(OpenItem("b", "c", token, 9_999))
+
+
+def test_an_item_that_changes_meanwhile_is_adopted_all_the_same() -> None:
+    scene = lost_register("a", "b")
+    run = scene.begin()
+    run_to(run, AdoptItem, scene.carry_out)
+    scene.world.tables["b"].items["c"] = replace(scene.item("b"), epoch=7, ceiling=5_001)
+    run.finish(scene.carry_out)
+
+    assert scene.written().count("AdoptItem b") == 2
+    assert scene.item("b").epoch == scene.register().epoch == NOW + 1
+
+
+def test_an_epoch_after_a_loss_is_later_than_all_that_is_left_though_the_clock_was_set_back() -> None:
+    scene = lost_register("a", "b")
+    scene.world.tables["b"].items["c"] = replace(scene.item("b"), epoch=700)
+
+    assert scene.reconcile(now=5).register.epoch == 700 + EPOCHS_SKIPPED + 1
+
+
+def test_a_counter_without_a_trace_begins_where_the_record_says() -> None:
+    """After a loss of everything, a new counter may be an old one."""
+    scene = Scene("a", "b")
+    assert scene.world.layouts.record is not None
+    scene.world.layouts.record = replace(scene.world.layouts.record, first_epoch=NOW, first_base=5_000)
+
+    outcome = scene.reconcile(NOW + 60)
+    assert outcome.created
+    assert (outcome.register.epoch, outcome.register.base, outcome.register.limit) == (NOW, 5_000, 4_999 + 2 * WINDOW)
+
+
+@pytest.mark.parametrize("kind", [WriteRegister, WriteCopy])
+def test_where_the_next_register_cannot_be_written_nobody_is_fenced(kind: type[Operation]) -> None:
+    scene = Scene("a", "b")
+    scene.reconcile()
+    scene.ask_for("b", "d")
+    scene.written()
+
+    def refuse(operation: Operation) -> Any:
+        if isinstance(operation, kind):
+            raise Refused("home: AccessDeniedException")
+        return scene.carry_out(operation)
+
+    with pytest.raises(Refused, match="AccessDenied"):
+        scene.begin().finish(refuse)
+    assert [scene.item(region).fenced for region in "ab"] == [False, False]
+    assert not {"FenceItem a", "FenceItem b"} & {*scene.written()}

@@ -14,6 +14,8 @@ from coordinate.protocol.refusals import (
     outdated,
     stray,
     superseded,
+    unanswered,
+    unfenced,
     unknown_floors,
     unreadable,
 )
@@ -27,6 +29,8 @@ ALL = [
     ahead(register("us-east-1"), "eu-west-1", Item(10, 3, 99, 4)),
     stray("orders", "the layouts table"),
     unreadable("us-east-1", "global-integers-dev-layouts"),
+    unanswered(["eu-west-1"]),
+    unfenced("orders", ["eu-west-1"]),
     superseded(["eu-west-1"]),
     superseded([]),
     outdated(NOW, NOW + 86_400),
@@ -67,7 +71,7 @@ def test_a_lost_layouts_table_says_what_is_left() -> None:
     evidence = {f"c{n:02}": "a copy" for n in range(20)}
     message = str(lost_layouts("layouts 2", evidence))
 
-    assert "If `aws:region` was changed, set it back." in message
+    assert "If `aws:region` was changed, set it back;" in message
     assert '`floors: {"*": <integer>}`' in message
     assert message.count("\n") == 10, "no more than ten"
     assert message.endswith("c09: a copy")
@@ -80,5 +84,10 @@ def test_times_are_told_as_dates() -> None:
 
 
 def test_an_early_refusal_says_that_nothing_was_changed() -> None:
-    for refusal in (lost_layouts("layouts 2"), outdated(NOW, NOW), unknown_floors(["orders"])):
+    for refusal in (
+        lost_layouts("layouts 2"),
+        outdated(NOW, NOW),
+        unanswered(["eu-west-1"]),
+        unknown_floors(["orders"]),
+    ):
         assert NOTHING_CHANGED in str(refusal)

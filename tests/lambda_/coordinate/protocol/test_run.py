@@ -38,7 +38,7 @@ def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
         return False if isinstance(operation, MayBegin) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="0 of 1 counters are done; time ran out"):
-        deployment(world, "ba", 1, "second").finish(out_of_time)
+        deployment(world, "ba", "second").finish(out_of_time)
     assert world.mirror.record is not None
     assert world.mirror.record.original.desired.regions == ("b", "a")
 

@@ -9,7 +9,7 @@ from coordinate.protocol.operations import Operation
 from coordinate.protocol.reconcile import TablesScan, scan_tables
 
 from simulation.coordinator import SimulatedCoordinator
-from simulation.world import CounterKey, SimulatedTable, World
+from simulation.world import SimulatedTable, World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
 
 
@@ -25,13 +25,12 @@ def add(world: World, register: Register) -> None:
     world.layouts.registers[register.counter] = register
     world.mirror.copies[register.counter] = Copy(register, "mirror 1")
     for region, item in items_of(register).items():
-        world.tables[region].counters[register.counter] = CounterKey(item)
+        world.tables[region].items[register.counter] = item
 
 
 def change(world: World, region: str, counter: str, **changes: Any) -> None:
-    entry = world.tables[region].counters[counter]
-    assert entry.item is not None
-    entry.item = replace(entry.item, **changes)
+    items = world.tables[region].items
+    items[counter] = replace(items[counter], **changes)
 
 
 def read_items(world: World, counters: list[str] | None = None) -> TablesScan:
@@ -57,6 +56,7 @@ def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
         "DescribeMirror": 1,
         "ScanItems": 2,
         "DescribeTable": 2,
+        "ReadRecorded": 2,
         "Clock": 1,
     }
 
@@ -74,7 +74,7 @@ def test_every_table_is_described_after_it_was_scanned() -> None:
         {"ScanRegisters", "ScanCopies"},
         {"DescribeLayouts", "DescribeMirror"},
         {"ScanItems"},
-        {"DescribeTable"},
+        {"DescribeTable", "ReadRecorded"},
         {"Clock"},
     ]
 
@@ -142,7 +142,7 @@ def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
 def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None:
     seen = world("c")
     seen.stray = {"layouts"}
-    seen.tables["a"].counters["ordrs"] = CounterKey(Item(1, 2, 3, 1))
+    seen.tables["a"].items["ordrs"] = Item(1, 2, 3, 1)
 
     found = read_items(seen, counters=["c"])
     assert (found.unreconciled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
@@ -155,15 +155,15 @@ def test_what_was_scanned_is_known() -> None:
     known = read_items(seen).unreconciled["c"]
     assert known is not None
     assert known.register == seen.layouts.registers["c"]
-    assert known.items["a"] == seen.tables["a"].counters["c"].item
+    assert known.items["a"] == seen.tables["a"].items["c"]
     assert known.ids == {"a": "a 1", "b": "b 1"}
 
 
 def test_unknown_counters_are_told_with_their_regions() -> None:
     seen = world("c")
     for region in "ab":
-        seen.tables[region].counters["ghost"] = CounterKey(Item(1, 2, 3, 1))
-    seen.tables["b"].counters["other"] = CounterKey(Item(1, 2, 3, 1))
+        seen.tables[region].items["ghost"] = Item(1, 2, 3, 1)
+    seen.tables["b"].items["other"] = Item(1, 2, 3, 1)
 
     found = read_items(seen)
     assert found.unknown == {"ghost": ("a", "b"), "other": ("b",)}

@@ -79,15 +79,15 @@ def test_where_nothing_can_be_minted_nothing_is_next(ask: Ask, stack: Stack) -> 
     assert data_of(ask("GET", "/nothing", accept="text/html")["body"])["next"] is None
 
 
-@pytest.mark.parametrize("coordinator", ["", "arn:aws:lambda:us-east-1:000000000000:function:coordinate"])
-def test_the_page_knows_whether_its_counter_exists(ask: Ask, stack: Stack, coordinator: str) -> None:
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_page_knows_whether_its_counter_exists(ask: Ask, stack: Stack, is_open: bool) -> None:
     laid_out()
-    if coordinator:
-        stack.monkeypatch.setenv("COORDINATOR", coordinator)
+    if is_open:
+        stack.monkeypatch.setenv("OPEN_COUNTERS", "1")
 
     for path, exists in {"/": True, "/integers": True, "/nope": False}.items():
         data = data_of(ask("GET", path, accept="text/html")["body"])
-        assert (data["exists"], data["open"]) == (exists, bool(coordinator))
+        assert (data["exists"], data["open"]) == (exists, is_open)
 
 
 def test_the_pages_policy_allows_only_its_own_scripts_and_styles(ask: Ask, stack: Stack) -> None:

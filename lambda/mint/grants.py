@@ -1,0 +1,64 @@
+"""Ask the home region for more integers of a counter that has too few left here. Imported when that happens.
+
+Many functions may find out at the same time. So one item of the receipts table says when the region asked last, and
+only whoever renews it asks. It is one for all counters: if several are used up, they take turns.
+"""
+
+import logging
+import os
+import time
+
+from aws_client.invocation import send
+from aws_client.service import DynamoDB, ServiceError
+
+from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.records import ASKED_KEY
+
+from .model import CounterItem
+
+EVERY = 2
+"""Seconds between two times that a region asks."""
+
+FUTURE = 60
+"""Seconds. A later time than this from now on is the mistake of some clock, and doesn't count."""
+
+TIMEOUT = 2.0
+"""Seconds to tell Lambda, which doesn't wait for the coordinator."""
+
+log = logging.getLogger(__name__)
+
+
+def ask(counter: str, count: int, item: CounterItem, dynamodb: DynamoDB) -> bool:
+    """Ask for integers, unless this region has just done so. Return whether it has been asked, now or just before.
+
+    `count` integers were wanted, and `item` has too few. It raises nothing: a region that can't ask waits for a
+    scheduled run.
+    """
+    if item.issued + count * item.stride > MAX_INTEGER:
+        return False  # no window reaches so far
+    try:
+        if _may_ask(os.environ["RECEIPTS_TABLE"], dynamodb):
+            send(os.environ["COORDINATOR"], {"grant": counter, "count": count}, TIMEOUT)
+    except Exception as error:
+        log.warning("the coordinator can't be asked for integers of %s: %s", counter, error)
+        return False
+    return True
+
+
+def _may_ask(table: str, dynamodb: DynamoDB) -> bool:
+    """Write that the region asks now. Return False if it has just asked."""
+    now = int(time.time())
+    request = {
+        "TableName": table,
+        "Item": {"receipt": {"S": ASKED_KEY}, "at": {"N": str(now)}},
+        "ConditionExpression": "attribute_not_exists(#at) OR #at < :before OR #at > :future",
+        "ExpressionAttributeNames": {"#at": "at"},
+        "ExpressionAttributeValues": {":before": {"N": str(now - EVERY)}, ":future": {"N": str(now + FUTURE)}},
+    }
+    try:
+        dynamodb.call("PutItem", request)
+    except ServiceError as failed:
+        if failed.meaning != "condition":
+            raise
+        return False
+    return True

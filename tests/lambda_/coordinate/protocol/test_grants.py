@@ -1,0 +1,138 @@
+"""A run for one counter, which a region has asked for: on tables in memory, beside all other runs."""
+
+from typing import Any
+
+import pytest
+from coordinate.events import Grant
+from coordinate.protocol.model import Refused
+from coordinate.protocol.operations import Operation
+from coordinate.run import RunResult, run
+
+from simulation.checks import CheckedWorld
+from simulation.coordinator import SimulatedCoordinator
+from simulation.schedule import RandomSchedule
+from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+
+
+def grant(counter: str = "c", name: str = "grant", count: int = 1) -> SimulatedCoordinator:
+    return SimulatedCoordinator(run(Grant(counter, count), name, RunResult()))
+
+
+def use_up(world: CheckedWorld, region: str) -> None:
+    while world.mint(region) is not None:
+        pass
+
+
+def laid_out() -> CheckedWorld:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    return world
+
+
+def test_it_scans_nothing_and_takes_no_run_lock() -> None:
+    world = laid_out()
+    use_up(world, "a")
+    seen: list[Operation] = []
+
+    def carry_out(operation: Operation) -> Any:
+        seen.append(operation)
+        return world.carry_out(operation)
+
+    grant().finish(carry_out)
+
+    kinds = {type(operation).__name__ for operation in seen}
+    assert not [kind for kind in kinds if kind.startswith("Scan")]
+    assert "TakeRunLock" not in kinds
+    assert {getattr(operation, "counter", "c") for operation in seen} == {"c"}
+    assert world.mint("a") is not None
+
+
+def test_it_may_crash_before_any_operation_and_the_next_one_grants() -> None:
+    for steps in range(100):
+        world = laid_out()
+        use_up(world, "a")
+        crashed = grant()
+        for _ in range(steps):
+            if not crashed.ended:
+                crashed.step(world.carry_out)
+        grant(name="another").finish(world.carry_out)
+        assert world.mint("a") is not None
+        use_up(world, "a")
+        use_up(world, "b")
+        if crashed.ended:
+            assert steps > 5
+            return
+    pytest.fail("it never ended")
+
+
+def test_it_may_race_with_a_scheduled_run_and_a_deployment() -> None:
+    for steps in range(60):
+        world = laid_out()
+        use_up(world, "a")
+        before = world.layouts.registers["c"]
+        slow = grant()
+        for _ in range(steps):
+            if not slow.ended:
+                slow.step(world.carry_out)
+        scheduled_run(world)
+        use_up(world, "b")
+        deployment(world, "ba", "second").finish(world.carry_out)
+        while not slow.ended:
+            use_up(world, "a")  # `CheckedWorld` raises if an integer comes twice
+            slow.step(world.carry_out)
+        use_up(world, "b")
+        after = world.layouts.registers["c"]
+        assert after.epoch == before.epoch + 1
+        assert after.regions == ("b", "a")
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_counter_without_a_register_is_not_created(lost: bool) -> None:
+    world = laid_out()
+    if lost:
+        world.layouts.registers.clear()
+        world.mirror.copies.clear()
+    tables = {region: dict(table.items) for region, table in world.tables.items()}
+
+    with pytest.raises(Refused, match=r": there is no register of this counter"):
+        grant("c" if lost else "d").finish(world.carry_out)
+
+    assert "d" not in world.layouts.registers
+    assert {region: table.items for region, table in world.tables.items()} == tables
+    assert world.layouts.registers.keys() == world.mirror.copies.keys() == (set() if lost else {"c"})
+
+
+def test_a_register_that_is_only_in_the_mirror_is_put_back() -> None:
+    world = laid_out()
+    use_up(world, "a")
+    del world.layouts.registers["c"]
+
+    grant().finish(world.carry_out)
+
+    assert world.mint("a") is not None
+
+
+@pytest.mark.parametrize("sizes", [(200,), (200, 120), (200, 1)])
+def test_after_some_blocks_the_window_is_large_enough(sizes: tuple[int, ...]) -> None:
+    world, refused = laid_out(), 0
+    for number in range(100):
+        world.now += 3
+        size = sizes[number % len(sizes)]
+        if not world.mint_block("a", size):
+            refused += 1
+            grant(name=f"grant {number}", count=size).finish(world.carry_out)
+            assert len(world.mint_block("a", size)) == size
+
+    assert refused < 20
+    assert world.layouts.registers["c"].window >= 400
+
+
+def test_random_schedules_grant_too() -> None:
+    """Otherwise they show nothing of it."""
+    granted = 0
+    for seed in range(30):
+        schedule = RandomSchedule(seed)
+        schedule.run()
+        granted += sum(isinstance(coordinator.result, RunResult) for coordinator in schedule.grants)
+
+    assert granted > 0

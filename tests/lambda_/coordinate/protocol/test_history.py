@@ -1,0 +1,177 @@
+"""What is kept of the past, and what becomes of it where a table of it is lost. On tables in memory."""
+
+from typing import Any
+
+import pytest
+from coordinate.events import ScheduledRun
+from coordinate.protocol.model import Absent
+from coordinate.protocol.operations import MayBegin, Operation, ReadArchive, RecordLayouts, WriteArchive
+from coordinate.run import RunResult, run
+
+from global_integers_core.lattice import Layout
+from global_integers_core.records import Recorded
+from simulation.checks import CheckedWorld, ask
+from simulation.coordinator import SimulatedCoordinator
+from simulation.world import Archive, SimulatedReceipts
+from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+
+CHANGES = ("ab", "ba", "abc")
+
+
+def changed(*changes: str) -> CheckedWorld:
+    """Return a world after these deployments, in each of which every region has minted."""
+    world = CheckedWorld()
+    for regions in changes:
+        change(world, regions)
+    return world
+
+
+def change(world: CheckedWorld, regions: str) -> None:
+    deployed(world, *regions)
+    for region in regions:
+        assert world.mint(region)
+
+
+def epochs(layouts: tuple[Layout, ...]) -> list[int]:
+    return [layout.epoch for layout in layouts]
+
+
+def archived(world: CheckedWorld) -> list[int]:
+    assert world.archive is not None
+    return epochs(world.archive.layouts.get("c", ()))
+
+
+def on_record(world: CheckedWorld, region: str) -> list[int]:
+    return epochs(world.receipts[region].recorded.get("c", Recorded()).layouts)
+
+
+def owners(world: CheckedWorld, region: str) -> list[bool | str | None]:
+    """Return what a region says of each integer that it has minted: whether it was, or that no owner is known."""
+    asked = [ask(world, region, "c", integer) for (_, integer), by in sorted(world.minted.items()) if by == region]
+    return ["no owner" if said is None else said["minted"] for said in asked]
+
+
+def test_each_change_adds_the_layout_that_ends() -> None:
+    world = changed(*CHANGES)
+
+    assert archived(world) == [1, 2]
+    assert {region: on_record(world, region) for region in "abc"} == {region: [1, 2, 3] for region in "abc"}
+    assert world.receipts["a"].recorded["c"].issued.keys() == {1}
+    assert world.tables["a"].items["c"].past is not None
+    assert owners(world, "a") == [True, True, True]
+
+
+def test_only_the_last_layouts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store", "simulation.world"):
+        monkeypatch.setattr(f"{module}.MAX_PAST", 2)
+    world = changed("ab", "ba", "ab", "ba", "ab")
+
+    assert (archived(world), on_record(world, "a")) == ([3, 4], [3, 4, 5])
+    assert world.receipts["a"].recorded["c"].issued.keys() == {3}
+    assert owners(world, "a") == ["no owner", "no owner", True, True, True]
+
+
+@pytest.mark.parametrize("answer", [Absent.GONE, Absent.UNREACHABLE, Absent.STRAY])
+@pytest.mark.parametrize("kind", [ReadArchive, WriteArchive])
+def test_a_change_does_without_the_archive(kind: type[Operation], answer: Absent) -> None:
+    world = changed("ab", "ba")
+    deploying = deployment(world, "ab", "without")
+    deploying.finish(lambda operation: answer if isinstance(operation, kind) else world.carry_out(operation))
+
+    assert world.layouts.registers["c"].regions == ("a", "b")
+    assert on_record(world, "a") == [3], "what is before has no known owner"
+    assert owners(world, "a") == ["no owner", "no owner"]
+    change(world, "ba")
+    assert on_record(world, "a") == [3, 4], "a history has no hole"
+    assert owners(world, "a") == ["no owner", "no owner", True]
+
+
+@pytest.mark.parametrize("how", ["recreated", "restored"])
+def test_a_lost_archive_leaves_no_hole(how: str) -> None:
+    world = changed("ab", "ba")
+    before = dict(world.archive.layouts) if world.archive else {}
+    change(world, "ab")
+    world.archive = Archive(before if how == "restored" else {})
+    assert owners(world, "a") == [True, True, True], "it is on record in the regions"
+    change(world, "ba")
+
+    assert (archived(world), on_record(world, "a")) == ([3], [3, 4])
+    assert owners(world, "a") == ["no owner", "no owner", True, True]
+
+
+def test_an_archive_that_has_a_layout_already_serves_both_epochs() -> None:
+    """A run has archived a layout, and ended before its epoch did."""
+    world = changed("ab", "ba")
+    late = deployment(world, "ab", "late")
+    while archived(world) != [1, 2]:
+        late.step(world.carry_out)
+    world.receipts["a"] = SimulatedReceipts()
+    deployed(world, "b", "a")
+
+    assert world.layouts.registers["c"].epoch == 2
+    assert on_record(world, "a") == [1, 2]
+    change(world, "ab")
+    assert on_record(world, "a") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_lost_receipts_table_gets_its_layouts_again(older: bool) -> None:
+    world = changed("ab")
+    before = SimulatedReceipts(dict(world.receipts["a"].recorded))
+    change(world, "ba")
+    change(world, "ab")
+    world.receipts["a"] = before if older else SimulatedReceipts()
+    assert owners(world, "a") == ["no owner"] * 3
+    scheduled_run(world)
+
+    assert on_record(world, "a") == [1, 2, 3]
+    assert owners(world, "a") == [None, True, True], "what it issued long ago is lost"
+    assert owners(world, "b") == [True, True, True]
+
+
+def test_a_region_without_a_receipts_table_follows_all_the_same() -> None:
+    world = changed("ab")
+    world.delete_receipts("a")
+    deployment(world, "ba", "change").finish(world.carry_out)
+    assert world.mint("a")
+
+    assert world.tables["a"].items["c"].epoch == 2
+    assert owners(world, "a") == ["no owner"] * 2
+    world.make_table("a")
+    scheduled_run(world)
+    assert owners(world, "a") == [True, True]
+
+
+@pytest.mark.parametrize("interrupted", [MayBegin, RecordLayouts])
+def test_what_is_recorded_again_is_complete_or_repeated(interrupted: type[Operation]) -> None:
+    world = CheckedWorld()
+    for region in "ab":
+        world.make_table(region)
+    deployment(world, "ab", "first", counters=["c", "d", "e"]).finish(world.carry_out)
+    world.receipts["a"] = SimulatedReceipts()
+    seen: list[Operation] = []
+
+    def once(operation: Operation) -> Any:
+        if isinstance(operation, interrupted):
+            seen.append(operation)
+            if len(seen) == 2:
+                return False if interrupted is MayBegin else Absent.UNREACHABLE
+        return world.carry_out(operation)
+
+    SimulatedCoordinator(run(ScheduledRun(), "interrupted", RunResult())).finish(once)
+    assert "c" not in world.receipts["a"].recorded, "it shows that something is missing"
+    scheduled_run(world)
+    assert world.receipts["a"].recorded.keys() == {"c", "d", "e"}
+
+
+def test_what_is_on_record_costs_nothing_more() -> None:
+    world = changed(*CHANGES)
+    written: list[Operation] = []
+
+    def carry_out(operation: Operation) -> Any:
+        if not type(operation).__name__.startswith(("Read", "Scan", "Describe", "Clock", "TakeRunLock", "MayBegin")):
+            written.append(operation)
+        return world.carry_out(operation)
+
+    SimulatedCoordinator(run(ScheduledRun(), "quiet", RunResult())).finish(carry_out)
+    assert written == []

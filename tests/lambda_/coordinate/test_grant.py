@@ -1,0 +1,235 @@
+"""A grant: one counter is reconciled at once, in any case of the run lock; and what may come through the alias."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from coordinate.handler import CoordinatorError, TooManyCounters
+
+from tests.lambda_.coordinate.interrupted_runs import short_of_time
+from tests.lambda_.coordinator_calls import (
+    ARN,
+    HOME,
+    create,
+    delete_copy,
+    delete_register,
+    deployment,
+    item,
+    laid_out,
+    register,
+    scheduled_run,
+    send,
+)
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.table_losses import everything
+
+ALIAS = f"{ARN}:minting"
+
+
+def grant(counter: str = "integers") -> dict[str, Any]:
+    return send({"grant": counter}, invoked=ALIAS)
+
+
+def test_one_counter_is_granted_more_and_no_other_is_touched(stack: Stack, ask: Ask) -> None:
+    laid_out(counters=["integers", "orders"], window=1000)
+    others = register(stack)
+    for path in ("/", "/orders"):
+        ask("POST", f"{path}?count=1000", "eu-west-1")
+
+    reply = grant("orders")
+
+    granted = register(stack, "orders")
+    assert granted is not None
+    assert granted.limit > 3000
+    assert register(stack) == others
+    assert list(reply["counters"]) == ["orders"]
+    assert (reply["created"], reply["counters"]["orders"]["limit"]) == ([], granted.limit)
+    assert ask("POST", "/orders", "eu-west-1")["document"]["integer"] == 3002
+    assert ask("POST", "/", "eu-west-1")["statusCode"] == 503
+
+
+def test_nothing_is_granted_while_enough_is_left(stack: Stack, ask: Ask) -> None:
+    laid_out(window=1000)
+    ask("POST", "/?count=400")
+    before = register(stack)
+
+    for _ in range(3):
+        grant()
+
+    assert register(stack) == before
+
+
+@pytest.mark.parametrize("before", [400, 700])
+def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stack, ask: Ask, before: int) -> None:
+    laid_out(window=1000)
+    ask("POST", f"/?count={before}")
+    assert ask("POST", "/?count=20000")["statusCode"] == 503
+
+    replies = [send({"grant": "integers", "count": 20_000}, invoked=ALIAS) for _ in range(2)]
+
+    assert replies[0]["counters"] == replies[1]["counters"], "the first time, enough was granted"
+    after = register(stack)
+    assert after is not None
+    assert after.window <= 3000
+    assert ask("POST", "/?count=20000")["statusCode"] == 200
+
+
+def test_however_often_it_is_asked_a_window_grows_threefold_at_most(stack: Stack, ask: Ask) -> None:
+    laid_out(HOME, window=1000, schedule_minutes=5)
+    integers: list[int] = []
+    for _ in range(3):
+        before = register(stack)
+        assert before is not None
+        while (response := ask("POST", "/?count=1000"))["statusCode"] == 200:
+            integers += response["document"]["integers"]
+        grant()
+        after = register(stack)
+        assert after is not None
+        assert before.window <= after.window <= 3 * before.window
+
+    assert len(set(integers)) == len(integers)
+
+
+def test_a_counter_is_never_created(stack: Stack) -> None:
+    laid_out()
+    before = everything(stack)
+
+    with pytest.raises(CoordinatorError, match=r"^invoices: there is no register of this counter, so it is granted"):
+        grant("invoices")
+    assert everything(stack) == before
+    assert item(stack, HOME, "invoices") is None
+
+
+def test_a_counter_that_lost_its_register_is_never_begun_again(stack: Stack) -> None:
+    laid_out(counters=["integers", "orders"])
+    delete_register(stack, "orders")
+    delete_copy(stack, "orders")
+    before = everything(stack)
+
+    with pytest.raises(CoordinatorError, match="there is no register of this counter"):
+        grant("orders")
+    assert everything(stack) == before
+
+
+def test_before_the_first_deployment_nothing_is_granted(stack: Stack) -> None:
+    with pytest.raises(CoordinatorError, match="integers: nothing is deployed yet"):
+        grant()
+    assert everything(stack) == {"layouts": [], "mirror": []}
+
+
+def test_it_does_not_wait_for_a_run_that_has_the_run_lock(stack: Stack, ask: Ask) -> None:
+    laid_out(HOME, window=1000)
+    ask("POST", "/?count=1000")
+    expires = str(int(time.time()) + 60)
+    other: Any = {"counter": {"S": "/run-lock"}, "holder": {"S": "another"}, "expires": {"N": expires}}
+    layouts = stack.aws.client("dynamodb", HOME)
+    layouts.put_item(TableName=stack.layouts, Item=other)
+    assert "skipped" in scheduled_run()
+
+    grant()
+
+    assert ask()["document"]["integer"] == 1001
+    found = layouts.get_item(TableName=stack.layouts, Key={"counter": {"S": "/run-lock"}}).get("Item")
+    assert found == other, "it neither takes nor deletes it"
+
+
+def test_a_grant_that_runs_out_of_time_is_refused(stack: Stack) -> None:
+    laid_out(HOME)
+
+    with pytest.raises(CoordinatorError, match="0 of 1 counters are done"):
+        send({"grant": "integers"}, short_of_time(0), invoked=ALIAS)
+
+
+def test_operators_may_grant_and_create_too(stack: Stack) -> None:
+    laid_out(HOME)
+
+    assert create("orders")["created"] == ["orders"]
+    assert list(send({"grant": "orders"})["counters"]) == ["orders"]
+
+
+def test_what_changes_regions_is_refused_through_the_alias(stack: Stack) -> None:
+    laid_out(HOME)
+    before = everything(stack)
+    check = {"check": {"region": HOME, "counter": "integers", "version": "1"}}
+
+    for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, check):
+        with pytest.raises(CoordinatorError, match=r"^through its alias 'minting'"):
+            send(event, invoked=ALIAS)
+    with pytest.raises(CoordinatorError, match="takes nothing as 'live'"):
+        send(deployment("eu-west-1"), invoked=f"{ARN}:live")
+    assert everything(stack) == before
+
+
+def test_the_newest_version_by_its_name_is_none(stack: Stack) -> None:
+    """The provider of `aws.lambda_.Invocation` names it, so deployments and checks do."""
+    laid_out(HOME)
+
+    assert send(deployment("eu-west-1"), invoked=f"{ARN}:$LATEST")["pending"] == []
+
+
+def test_with_open_counters_the_alias_takes_creations(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out(HOME)
+    monkeypatch.setenv("MAX_COUNTERS", "2")
+
+    assert send({"create": ["orders"]}, invoked=ALIAS)["created"] == ["orders"]
+    with pytest.raises(CoordinatorError, match=r'takes only {"grant": "orders"} and {"create"'):
+        send(deployment("eu-west-1"), invoked=ALIAS)
+
+
+def test_callers_create_counters_up_to_a_bound_and_operators_more(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out(HOME)
+    monkeypatch.setenv("MAX_COUNTERS", "2")
+    send({"create": ["orders"]}, invoked=ALIAS)
+    before = everything(stack)
+
+    with pytest.raises(TooManyCounters, match=r"^invoices: there may be 2 counters \(maxCounters\), and there are"):
+        send({"create": ["invoices"]}, invoked=ALIAS)
+    assert everything(stack) == before
+    assert send({"create": ["orders"]}, invoked=ALIAS)["created"] == [], "it exists"
+
+    assert create("invoices")["created"] == ["invoices"]
+    send({"delete": ["invoices", "orders"]})
+    assert send({"create": ["invoices"]}, invoked=ALIAS)["created"] == ["invoices"]
+
+
+@pytest.mark.parametrize(
+    ("event", "invoked", "kind"),
+    [
+        ({"grant": "nope"}, ALIAS, "grant"),
+        ({"grant": "nope"}, ARN, "grant"),
+        ({"create": ["orders"]}, ALIAS, "creation"),
+        ({"schedule": True}, ALIAS, "grant"),
+        ({"desired": {}}, ALIAS, "grant"),
+        ({"schedule": True}, f"{ARN}:live", "grant"),
+    ],
+)
+def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
+    stack: Stack, capsys: pytest.CaptureFixture[str], event: dict[str, Any], invoked: str, kind: str
+) -> None:
+    laid_out(HOME)
+    capsys.readouterr()
+
+    with pytest.raises(CoordinatorError):
+        send(event, invoked=invoked)
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    (found,) = [line for line in lines if "_aws" in line]
+    assert found["Run"] == kind
+    plain = next(each for each in found["_aws"]["CloudWatchMetrics"] if each["Dimensions"] == [["Stack"]])
+    assert "Failed" not in {metric["Name"] for metric in plain["Metrics"]}
+
+
+def test_a_grant_is_no_repair(stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    laid_out(HOME, window=1000)
+    ask("POST", "/?count=1000")
+    capsys.readouterr()
+
+    grant()
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["phase"] for line in lines if "phase" in line] == ["granted"]
+    (found,) = [line for line in lines if "_aws" in line]
+    assert (found["Run"], found["Failed"], found["Repairs"]) == ("grant", 0, 0)

@@ -1,0 +1,128 @@
+"""What is lost with the coordinator's role, or can't be reached or written, end to end: nothing begins at 1 again."""
+
+import json
+from collections.abc import Generator
+from random import Random
+
+import pytest
+
+from chaos.history import History
+from chaos.proxy import Faults
+from chaos.stack import HEADROOM, HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
+from tests.local.machine import mint
+
+pytestmark = pytest.mark.long
+
+THREE = REGIONS[:3]
+FLOOR = 50_000
+
+
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
+    """A stack on a server of its own, which can be cut off from DynamoDB, with protection off."""
+    monkeypatch.delenv("GLOBAL_INTEGERS_LOCAL", raising=False)
+    faults = Faults(Random(0), cuts=0, throttles=0, delays=0, silent=False, calm=True)
+    settings = {"counters": ["integers"], "apiGateway": False, "protect": False}
+    with running_stack(faults, History(), print) as started:
+        started.desired |= settings
+        yield started
+
+
+def lose_tables(stack: Stack, *regions: str) -> None:
+    for region in regions:
+        client = stack.dynamodb(region)
+        for table in tables_of(client, NAMES.prefix):
+            client.delete_table(TableName=table)
+
+
+def lose_roles(stack: Stack) -> None:
+    """Delete all roles, as a clean-up of the account does."""
+    iam = stack.aws.client("iam", HOME)
+    for role in iam.list_roles()["Roles"]:
+        name = role["RoleName"]
+        if name.startswith(NAMES.prefix):
+            for policy in iam.list_role_policies(RoleName=name)["PolicyNames"]:
+                iam.delete_role_policy(RoleName=name, PolicyName=policy)
+            iam.delete_role(RoleName=name)
+
+
+def minted(stack: Stack, each: int = 3) -> list[int]:
+    """Mint in all regions."""
+    answers = [mint(url) for _, kind, url in stack.entries if kind == "function" for _ in range(each)]
+    assert {status for status, _ in answers} == {200}
+    return [document["integer"] for _, document in answers]
+
+
+def statuses(stack: Stack) -> set[int]:
+    return {mint(url)[0] for _, _, url in stack.entries}
+
+
+def test_a_region_loses_its_tables_and_its_role(stack: Stack) -> None:
+    stack.deploy(regions=[HOME])
+    assert minted(stack) == [1, 2, 3]
+    lose_tables(stack, HOME)
+    lose_roles(stack)
+
+    with pytest.raises(RunFailed, match=r"(?s)Neither the layouts table .*Pulumi's state: the first layouts table"):
+        stack.deploy_once(stack.desired)
+    assert 200 not in statuses(stack)
+
+    stack.deploy(floors={"*": FLOOR})
+    assert minted(stack) == [FLOOR, FLOOR + 1, FLOOR + 2]
+
+
+def test_two_of_three_regions_do_not_answer_then(stack: Stack) -> None:
+    stack.deploy(regions=THREE)
+    before = minted(stack)
+    lose_tables(stack, HOME)
+    lose_roles(stack)
+    stack.proxy.faults.unreachable |= {*THREE[1:]}
+
+    with pytest.raises(RunFailed, match="Neither the layouts table"):
+        stack.deploy_once(stack.desired)
+    with pytest.raises(RunFailed, match="eu-west-1, ap-southeast-2 must answer at the first deployment"):
+        stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}})
+    assert 200 not in statuses(stack)
+
+    stack.proxy.faults.unreachable.clear()
+    stack.deploy(floors={"*": FLOOR})
+    after = minted(stack)
+    assert sorted(before) == list(range(1, 10))
+    assert min(after) >= FLOOR
+    assert len({*before, *after}) == 18
+
+
+def test_functions_that_remember_go_on_after_a_loss_of_everything(stack: Stack) -> None:
+    stack.deploy(regions=THREE)
+    stack.deploy(regions=THREE[::-1])  # so the functions have seen the second epoch
+    before = minted(stack)
+    lose_tables(stack, *THREE)
+
+    stack.deploy(floors={"*": FLOOR})
+
+    after = minted(stack)
+    assert min(after) >= FLOOR
+    assert len({*before, *after}) == 18
+
+
+def test_a_mirror_that_may_not_be_written_stops_a_change_and_no_region(stack: Stack) -> None:
+    stack.deploy(regions=THREE)
+    iam, role = stack.aws.client("iam", HOME), NAMES.coordinate_function
+    denied = {
+        "Effect": "Deny",
+        "Action": "dynamodb:PutItem",
+        "Resource": f"arn:aws:dynamodb:*:*:table/{NAMES.mirror_table}",
+    }
+    document = json.dumps({"Version": "2012-10-17", "Statement": [denied]})
+    iam.put_role_policy(RoleName=role, PolicyName="denied", PolicyDocument=document)
+
+    with pytest.raises(RunFailed, match=r"the home region's tables can't be used: .*PutItem"):
+        stack.deploy_once({**stack.desired, "regions": THREE[::-1]})
+    urls = [url for _, _, url in stack.entries]
+    blocks = [mint(url, f"?count={2 * HEADROOM}") for url in urls for _ in range(2)]
+    assert {status for status, _ in blocks} == {200}, "a region was fenced for nothing"
+
+    iam.delete_role_policy(RoleName=role, PolicyName="denied")
+    stack.deploy(regions=THREE[::-1])
+    integers = [integer for _, block in blocks for integer in block["integers"]] + minted(stack)
+    assert len({*integers}) == len(integers)

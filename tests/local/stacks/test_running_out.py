@@ -1,0 +1,126 @@
+"""A region that has used up its window asks, and gets more integers long before the schedule's next run."""
+
+import json
+import time
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from local.engine import Engine
+from local.resources import Aws
+from local.stack import State
+from tests.lambda_.coordinate.sample_records import desired_state_document
+from tests.local.machine import HANGING, Machine, mint, up
+from tests.local.registrations import function
+
+REGIONS = ("us-east-1", "eu-west-1")
+HOME, OTHER = REGIONS
+WINDOW = 1000
+SETTINGS = (f"window={WINDOW}", "scheduleMinutes=60", 'counters=["integers", "orders", "tickets"]', "protect=false")
+PREFIX = "global-integers-dev"
+COORDINATOR = f"arn:aws:lambda:{HOME}:000000000000:function:{PREFIX}-coordinate"
+
+INVOKES = """
+import boto3, json, os
+def handler(event, context):
+    client = boto3.client("lambda", event["region"], endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    try:
+        response = client.invoke(FunctionName=event["function"], Payload=json.dumps(event["event"]))
+    except client.exceptions.ClientError as error:
+        return str(error)
+    return response["Payload"].read().decode()
+"""
+"""A function that does with its role what it is asked to."""
+
+
+@pytest.fixture(scope="module")
+def waiting(machines: Any) -> Generator[Machine]:
+    """A stack with small windows, which no scheduled run enlarges in the next hour."""
+    machine = up(machines(), *REGIONS, settings=SETTINGS)
+    yield machine
+    machine.end()
+
+
+def patiently(url: str, path: str) -> tuple[list[int], list[str]]:
+    """Mint a block as a caller who tries again. Return it, and what was said before."""
+    ends, said = time.monotonic() + HANGING, list[str]()
+    while True:
+        status, document = mint(url, path)
+        if status == 200:
+            return document["integers"], said
+        assert status == 503, document
+        said.append(document["detail"])
+        assert time.monotonic() < ends, said[-1]
+        time.sleep(0.2)
+
+
+def test_who_uses_up_window_after_window_waits_for_seconds_only(waiting: Machine) -> None:
+    urls = waiting.outputs()["urls"]
+    minted: list[int] = []
+    said: list[str] = []
+    for _ in range(6):
+        for url in urls.values():
+            block, waited = patiently(url, f"?count={WINDOW}")
+            minted += block
+            said += waited
+
+    assert len(minted) == len(set(minted)) == 12 * WINDOW
+    assert any("asked the home region for more" in text for text in said), "no window was used up"
+
+
+def test_who_wants_a_larger_block_than_a_window_waits_for_seconds_only(waiting: Machine) -> None:
+    url = waiting.outputs()["urls"][OTHER]
+
+    blocks = [patiently(url, f"?count={count}") for count in (400, 20 * WINDOW)]
+
+    assert [len(integers) for integers, _ in blocks] == [400, 20 * WINDOW]
+    assert blocks[1][1], "a window was large enough"
+
+
+def test_several_used_up_counters_take_turns(waiting: Machine) -> None:
+    url = waiting.outputs()["urls"][OTHER]
+
+    def use_up(counter: str) -> list[int]:
+        return [integer for _ in range(4) for integer in patiently(url, f"{counter}?count={WINDOW}")[0]]
+
+    with ThreadPoolExecutor(2) as pool:
+        minted = list(pool.map(use_up, ("orders", "tickets")))
+
+    assert [len(set(integers)) for integers in minted] == [4 * WINDOW] * 2
+
+
+@pytest.fixture
+def as_minting(waiting: Machine, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`as_minting(function, event)`: invoke a function by a minting function's role. Return what comes back."""
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(waiting.folder))
+    aws = Aws(waiting.endpoint)
+    resource = function("invokes", INVOKES, {}, OTHER, role=f"arn:aws:iam::000000000000:role/{PREFIX}-mint-{OTHER}")
+    Engine(aws, State("invokes"), lambda *_: None).create(resource)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+
+    def invoke(name: str, event: dict[str, Any]) -> str:
+        payload = json.dumps({"region": HOME, "function": name, "event": event})
+        return json.load(aws.client("lambda", OTHER).invoke(FunctionName="invokes", Payload=payload)["Payload"])
+
+    return invoke
+
+
+def test_a_minting_functions_role_cant_send_what_a_deployment_sends(waiting: Machine, as_minting: Any) -> None:
+    before = waiting.outputs()
+    events: list[dict[str, Any]] = [
+        {"desired": desired_state_document(HOME), "follows": "", "requested": int(time.time())},
+        {"schedule": True},
+        {"create": ["invoices"]},
+        {"check": {"region": HOME, "counter": "integers", "version": "1"}},
+    ]
+    for event in [*events, {"grant": "integers"}]:
+        for name in (COORDINATOR, f"{COORDINATOR}:$LATEST", f"{PREFIX}-coordinate", f"{PREFIX}-mint"):
+            assert "AccessDenied" in as_minting(name, event), (name, event)
+    for event in events:
+        assert "through its alias 'minting'" in as_minting(f"{COORDINATOR}:minting", event), event
+
+    assert json.loads(as_minting(f"{COORDINATOR}:minting", {"grant": "integers"}))["created"] == []
+    assert "there is no register" in as_minting(f"{COORDINATOR}:minting", {"grant": "invoices"})
+    assert mint(waiting.outputs()["urls"][OTHER], "invoices")[0] == 404
+    assert waiting.outputs() == before
