@@ -55,8 +55,9 @@ class Network:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):
             return Absent.UNREACHABLE
-        if region is not None and self._world.denied.get(region) == kind_of(operation):
+        if region is not None and self._is_denied(region, operation):
             self._given_up.add((run, region))  # no further call of this run is made there
+            return Absent.UNREACHABLE
         if (
             isinstance(operation, op.WriteRegister | op.WriteRecord | op.DeleteRegister)
             and random.random() < rates["conflict"]
@@ -86,6 +87,13 @@ class Network:
         if old is not None and new is not None and new.epoch > old.epoch:
             raise Stuck("a conflict has lost a round of fences")
         return False
+
+    def _is_denied(self, region: str, operation: op.Operation) -> bool:
+        """Return whether a region is unreachable since one of its tables may not be used."""
+        denied, kind = self._world.denied, kind_of(operation)
+        if isinstance(operation, op.OnRecord) and self._world.without == "receipts: stop no region":
+            return kind in (denied.get(region), denied.get(f"receipts {region}"))
+        return kind == denied.get(region)
 
     def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
         if (run, region) in self._given_up:

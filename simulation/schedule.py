@@ -9,7 +9,7 @@ In the end, the system is left alone until all is reconciled. Then `up` with the
 however much time has passed, and the next one must have nothing to do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import TypeVar
@@ -82,6 +82,7 @@ class RandomSchedule:
         # Conditions are taken out without callers, who have dice of their own: so seeds keep what they found.
         callers = self.callers = Dice(f"callers {seed}")
         self.rates["grant"] = 0 if without else _one_of(callers, 0.7, 0.1, 0.5)
+        self.rates["denied receipts"] = 0 if without else _one_of(callers, 0.3, 0.003, 0.01)
         self.rates["create or delete"] = 0 if without else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
@@ -156,6 +157,8 @@ class RandomSchedule:
             table = random.choice(["layouts", "mirror", *REGIONS])
             if self.world.denied.pop(table, None) is None:
                 self.world.denied[table] = random.choice(("reads", "writes"))
+        if self.callers.random() < rates["denied receipts"]:
+            self._deny_receipts(self.callers.choice(REGIONS))
         if random.random() < rates["restart"]:
             self.world.restart(random.choice(REGIONS))
         if random.random() < rates["hours"]:
@@ -163,6 +166,11 @@ class RandomSchedule:
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
             self.for_ever = random.choice(sorted(self.world.tables))
             self.world.unreachable.add(self.for_ever)
+
+    def _deny_receipts(self, region: str) -> None:
+        if self.world.denied.pop(f"receipts {region}", None) is None:
+            self.world.denied[f"receipts {region}"] = self.callers.choice(("reads", "writes"))
+            self.world.unrecorded.add(region)
 
     def _mint(self) -> None:
         random = self.random
@@ -397,7 +405,8 @@ class RandomSchedule:
     def _change_calmly(self) -> None:
         """Change the layout while all regions mint as fast as they can, and one item is throttled.
 
-        The next base of a counter whose items all answer lies no more than headroom above what was minted.
+        The next base of a counter whose items all answer lies no more than headroom above what was minted. A region
+        whose receipts table can't be written follows, too.
         """
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.unreachable)
@@ -416,7 +425,11 @@ class RandomSchedule:
             if order == second:
                 self.network.hot = (random.choice(first), hot) if hot else None
                 self.busy = True
+            else:
+                world.denied[f"receipts {order[0]}"] = "writes"
             self._up_succeeds(sent)
+            self._check_unfenced(order[:1])
+            world.denied.clear()
         for counter, register in before.items():
             after, stride = world.layouts.registers[counter], len(register.regions)
             minted = (integer for name, integer in {*world.minted, *world.excepted} if name == counter)
@@ -473,11 +486,15 @@ class RandomSchedule:
         self._send(sent)
         self._end_run()
         del world.denied["mirror"]
-        for region in world.tables.keys() - world.unreachable:
+        self._check_unfenced(world.tables.keys() - world.unreachable)
+
+    def _check_unfenced(self, regions: Iterable[str]) -> None:
+        for region in regions:
             for counter in self.counters:
-                item = world.item(region, counter)
-                leaving = world.layouts.registers[counter].regions.count(region) == 0
-                if item is not None and item.fenced and not leaving:
+                item = self.world.item(region, counter)
+                leaving = self.world.layouts.registers[counter].regions.count(region) == 0
+                throttled = self.network.hot == (region, counter)
+                if item is not None and item.fenced and not leaving and not throttled:
                     raise Stuck(f"{region} is fenced for nothing: {item}")
 
     def _begin_again(self) -> bool:

@@ -81,8 +81,9 @@ ALIVE = (
     "conflict: tried again",
     "fence: only if the next register can be written",
     "window: no rate by a short time",
+    "receipts: stop no region",
 )
-"""What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
+"""What keeps the system alive. If one is taken out, the simulation does what a simpler program would do."""
 
 
 Records = dict[str, dict[str, Any]]
@@ -211,7 +212,7 @@ class World:
     now: int = NOW
     """What every clock shows, in seconds since 1970."""
     denied: dict[str, str] = field(default_factory=dict[str, str])
-    """Tables that may not be used: regions, `layouts`, `mirror` → `reads` or `writes`."""
+    """Tables that may not be used: regions, `receipts <region>`, `layouts`, `mirror` → `reads` or `writes`."""
     stray: set[str] = field(default_factory=set[str])
     """Tables in which an operator has written something by mistake: regions, `layouts`, `mirror`."""
     numbers: Any = field(default_factory=lambda: count(2), repr=False)
@@ -370,9 +371,10 @@ class World:
     def _in_region(self, operation: Any) -> Any:
         if operation.region in self.unreachable or self.denied.get(operation.region) == kind_of(operation):
             return Absent.UNREACHABLE
-        if isinstance(operation, op.RecordLayouts | op.ReadRecorded):
+        if isinstance(operation, op.OnRecord):
             receipts = self.receipts.get(operation.region)
-            return Absent.GONE if receipts is None else self._on_record(receipts, operation)
+            denied = self.denied.get(f"receipts {operation.region}") == kind_of(operation)
+            return Absent.GONE if receipts is None or denied else self._on_record(receipts, operation)
         table = self.tables.get(operation.region)
         if table is None:
             return Absent.GONE
@@ -390,7 +392,7 @@ class World:
             return held
         return self._write(table.items, item, operation)
 
-    def _on_record(self, receipts: SimulatedReceipts, operation: op.RecordLayouts | op.ReadRecorded) -> Any:
+    def _on_record(self, receipts: SimulatedReceipts, operation: op.OnRecord) -> Any:
         there = receipts.recorded.get(operation.counter)
         if isinstance(operation, op.ReadRecorded):
             return None if there is None else there.layouts[-1].epoch

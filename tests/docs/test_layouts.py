@@ -1,7 +1,7 @@
 """docs/layouts.md shows what its commands print, and the numbers of the code."""
 
 import pytest
-from coordinate.dynamodb.calls import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
+from coordinate.dynamodb.calls import ATTEMPTS, FIRST_SECONDS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
 from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
@@ -43,7 +43,7 @@ def test_what_a_window_means_is_computed_from_the_defaults() -> None:
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND) + len(DELETIONS)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
-        f"| for up to {REGION_SECONDS} seconds | the region |",
+        f"| for up to {REGION_SECONDS} seconds; at the first deployment, {FIRST_SECONDS // 60} minutes |",
         f"can't be used | {WORDS[ATTEMPTS]} times | the region |",
         f"if {WORDS[TOGETHER]} calls in a row",
         f"tried again for {WORDS[RETRY_SECONDS]},",
@@ -56,7 +56,19 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
 
 @pytest.mark.parametrize(
     "phase",
-    ["created", "begun", "joined", "granted", "put back", "deleting", "deleted", "unknown", "unreachable", "throttled"],
+    [
+        "created",
+        "begun",
+        "joined",
+        "granted",
+        "put back",
+        "deleting",
+        "deleted",
+        "unknown",
+        "unreachable",
+        "throttled",
+        "denied",
+    ],
 )
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE

@@ -37,6 +37,7 @@ FOUND = {
     "conflict: tried again": 6,
     "fence: only if the next register can be written": 0,
     "window: no rate by a short time": 30,
+    "receipts: stop no region": 0,
 }
 """The seed that found each. It is tried first, and means nothing once the protocol has changed."""
 

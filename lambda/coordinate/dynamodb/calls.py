@@ -124,15 +124,28 @@ class Reachability:
 
     def __init__(self) -> None:
         self.unreachable: set[str] = set()
+        self._denied: set[str] = set()
+        """The regions whose dispensable table may not be used."""
         self._throttled: set[tuple[str, str | None]] = set()
         self._in_a_row: dict[str, int] = defaultdict(int)
 
-    def retried(self, region: str, call: Callable[[], Any], counter: str | None, *, patient: bool = False) -> Any:
+    def retried(
+        self,
+        region: str,
+        call: Callable[[], Any],
+        counter: str | None,
+        *,
+        patient: bool = False,
+        dispensable: bool = False,
+    ) -> Any:
         """Return what a call to a region returns, or `Absent`. Transient errors are retried.
 
         `counter` is None for a call about the whole table. A wrong request is `Refused`. With `patient`, a role that
-        isn't accepted yet gets minutes.
+        isn't accepted yet gets minutes. If nobody may use a `dispensable` table, it counts as gone, and the region is
+        still reachable.
         """
+        if dispensable and region in self._denied:
+            return Absent.GONE
         later = (region, counter) in self._throttled
         if later and counter is not None:
             return Absent.UNREACHABLE
@@ -152,6 +165,10 @@ class Reachability:
                 if patient and why == "unaccepted" and acceptance.wait(why):
                     continue
                 if (why == "unreachable" and made >= ATTEMPTS) or not patience.wait(why):
+                    if why == "unaccepted" and dispensable:
+                        self._denied.add(region)
+                        warn("denied", region=region, error=str(error))
+                        return Absent.GONE
                     self._give_up(region, counter, why, error)
                     return Absent.UNREACHABLE
             else:

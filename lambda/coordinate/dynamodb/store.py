@@ -71,8 +71,13 @@ class Store:
         if region is None:
             client = self._clients.of(self.home)
             return retried(self.home, lambda: self._at_home(operation, client))
-        patient: bool = getattr(operation, "patient", False)
-        return self._regions.retried(region, lambda: self._in_region(operation, region), counter, patient=patient)
+        return self._regions.retried(
+            region,
+            lambda: self._in_region(operation, region),
+            counter,
+            patient=getattr(operation, "patient", False),
+            dispensable=isinstance(operation, op.OnRecord),
+        )
 
     def run_lock(self, holder: str) -> RunLock:
         """Return the run lock, which keeps two scheduled runs apart."""

@@ -210,6 +210,10 @@ class ReadRecorded(Operation):
     counter: str
 
 
+OnRecord = RecordLayouts | ReadRecorded
+"""What a region can do without. If nobody may use its receipts table, that counts as `GONE`."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenewItem(Operation):
     """Replace the item with one of a later epoch. Its `past` is then the epoch `over`.

@@ -152,9 +152,7 @@ def test_a_write_that_met_another_one_is_tried_again(failure: ClientError, then:
 
 
 @pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
-def test_conflicts_without_an_end_are_refused_at_home_and_throttle_an_item_elsewhere(
-    failure: ClientError, clock: Clock
-) -> None:
+def test_endless_conflicts_stop_a_run_only_at_home(failure: ClientError, clock: Clock) -> None:
     with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
         retried(HOME, lambda: held(Call(failure)))
     assert RETRY_SECONDS - LONGEST_CONFLICT <= clock.now <= RETRY_SECONDS
@@ -235,6 +233,23 @@ def test_a_region_that_never_accepts_the_role_is_unreachable(failure: Exception)
 
 
 @pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
+def test_a_dispensable_table_that_is_denied_counts_as_gone(failure: Exception, clock: Clock) -> None:
+    regions = Reachability()
+    assert regions.retried(EU, Call(failure, times=6), "a", dispensable=True) == "answer"
+
+    call, before = Call(failure), clock.now
+    assert [regions.retried(EU, call, counter, dispensable=True) for counter in "ab"] == [Absent.GONE] * 2
+    assert REGION_SECONDS - LONGEST_PAUSE <= clock.now - before <= REGION_SECONDS, "it is waited for once"
+    assert regions.retried(EU, answers, "a") == "answer", "the region is reachable"
+    assert regions.retried(US, answers, "a", dispensable=True) == "answer"
+
+
+@pytest.mark.parametrize("failure", [THROTTLED[0], CONFLICTS[0], UNREACHABLE[0]], ids=str)
+def test_a_dispensable_table_with_another_fault_is_unreachable(failure: Exception) -> None:
+    assert Reachability().retried(EU, Call(failure), "a", dispensable=True) is Absent.UNREACHABLE
+
+
+@pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
 def test_a_new_role_gets_minutes_at_the_first_deployment(failure: Exception, clock: Clock) -> None:
     regions, call = Reachability(), Call(failure, times=60)
     assert regions.retried(EU, call, None, patient=True) == "answer"
@@ -247,7 +262,7 @@ def test_a_new_role_gets_minutes_at_the_first_deployment(failure: Exception, clo
 
 
 @pytest.mark.parametrize("failure", [THROTTLED[0], CONFLICTS[0], UNREACHABLE[0]], ids=str)
-def test_nothing_else_gets_minutes(failure: Exception, clock: Clock) -> None:
+def test_only_a_new_role_gets_minutes(failure: Exception, clock: Clock) -> None:
     assert Reachability().retried(EU, Call(failure), None, patient=True) is Absent.UNREACHABLE
     assert clock.now <= REGION_SECONDS
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -29,17 +30,24 @@ EU = "eu-west-1"
 @pytest.fixture
 def denied(stack: Stack) -> Generator[dict[str, str]]:
     """The keys of a user whom a policy denies one region, as an organization's policy would."""
+    with keys(stack, "*") as found:
+        yield found
+
+
+@contextmanager
+def keys(stack: Stack, denied: str) -> Generator[dict[str, str]]:
+    """Keys of a user whom a policy denies this resource in one region."""
     iam: Any = stack.aws.client("iam", HOME)
     name = f"user-of-{stack.counters}"
-    denied_regions = {
+    denying = {
         "Effect": "Deny",
         "Action": "*",
-        "Resource": "*",
+        "Resource": denied,
         "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
     }
     allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
     iam.create_user(UserName=name)
-    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denied_regions]})
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denying]})
     iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
     key = iam.create_access_key(UserName=name)["AccessKey"]
     yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
@@ -114,6 +122,26 @@ def test_a_denied_region_is_pending(
     found = item(stack, EU, "invoices")
     assert found is not None
     assert found.epoch == 1
+
+
+def test_a_region_whose_receipts_are_denied_follows_all_the_same(
+    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out()
+    minted = mint(ask, *REGIONS)
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    event = deployment(*REGIONS[::-1])
+    with keys(stack, f"arn:aws:dynamodb:*:*:table/{stack.receipts}") as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        assert send(event)["pending"] == []
+    minted += mint(ask, *REGIONS)
+
+    assert len({*minted}) == len(minted)
+    assert ask("GET", f"/integers/{minted[0]}", EU)["statusCode"] == 503, "it doesn't know this layout"
+    scheduled_run()
+    owner = ask("GET", f"/integers/{minted[0]}", EU)["document"]
+    assert (owner["region"], owner["epoch"]) == (HOME, 1)
 
 
 def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, ask: Ask) -> None:
