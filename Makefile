@@ -90,7 +90,7 @@ bench: .venv/dev .venv-bench/ready
 search: .venv/local
 	@$(BIN)/python -m simulation
 
-# Mint 100,000 integers while everything that can fail does, and look for duplicates (some minutes).
+# Mint 100,000 integers while everything fails that can fail, and look for duplicates (some minutes).
 chaos: .venv/local
 	@$(BIN)/python -m chaos
 

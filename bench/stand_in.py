@@ -1,7 +1,7 @@
 """A stand-in for DynamoDB, over HTTP: what the coordinator's store calls, after a delay.
 
 It takes every condition as true: a single coordinator that is measured meets no other one. But its own transactions
-all check one item, and DynamoDB may let them conflict: here, as large a share of them as is asked for. It knows the
+all check one item, and DynamoDB may cancel some of them for a conflict: here, the share `conflicts`. It knows the
 operations and updates that `coordinate/dynamodb/` uses, and rejects all others. One server answers for all regions: the
 region of a call is in its signature, which is not checked.
 """

@@ -1,4 +1,4 @@
-"""`make chaos`: mint through all URLs of all regions while everything that can fail does, and look for duplicates."""
+"""`make chaos`: mint through all URLs of all regions while everything fails that can fail, and look for duplicates."""
 
 import argparse
 import sys

@@ -262,7 +262,7 @@ def _server(port: int | None) -> aws_server.Server:
 
 
 def _forget() -> None:
-    """Remove the states of all stacks: without the server that they are of, there is nothing."""
+    """Remove the states of all stacks. What they describe has ended with its server."""
     for name in stacks():
         (state_folder() / f"{name}.json").unlink(missing_ok=True)
 

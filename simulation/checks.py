@@ -60,7 +60,7 @@ class CheckedWorld(World):
     deleting: dict[str, int] = field(default_factory=dict[str, int])
     """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
     unrecorded: set[str] = field(default_factory=set[str])
-    """The regions whose receipts table was lost at any time."""
+    """The regions whose receipts table was lost at any time, or couldn't be used."""
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer, or raise `MintedTwice`. Return None if the table or a warm function has none."""
@@ -173,7 +173,10 @@ class CheckedWorld(World):
         self.restored.pop(region, None)
 
     def lose(self, name: str, how: str, random: Random) -> None:
-        """Lose a table: `gone`, `recreated` empty, or `restored` to any moment. The first two at home can't be gone."""
+        """Lose a table: `gone`, `recreated` empty, or `restored` to any moment.
+
+        The layouts table and the mirror can't be `gone`.
+        """
         self._back_up(name)
         content = random.choice(self.backups[name] or [{}])
         nothing: tuple[Any, dict[str, Any]] = (None, {})

@@ -1,6 +1,6 @@
 """What may be lost at once, in every combination, and what becomes of a stack then.
 
-A stack of one to three regions has changed its layout and minted. Then tables are lost, restored or unreachable,
+A stack of one to three regions has minted in two epochs. Then tables are lost, restored or unreachable,
 Pulumi's state and the coordinator's role are the old ones or new, a floor is set or not, and the functions are warm or
 cold. Then come `up`, some hours with scheduled runs, and `up` again, and a caller creates two counters that existed
 before, of which one was deleted. Either all that a region mints then lies above all that it has minted before, and
@@ -41,7 +41,8 @@ WITHOUT = (
     "after a loss: an epoch that nobody has seen",
     "after a loss: what begins later begins above",
 )
-"""Rules that only a loss of nearly everything needs. Without one, the coordinator sees or does what it once did."""
+"""Rules that only a loss of nearly everything needs. Without one, the coordinator doesn't see what the rule is
+about, or forgets it."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +148,10 @@ class Stack:
 
     def create_elsewhere(self, counter: str) -> str:
         """The same while the first of several regions is unreachable."""
-        silent = {*self.names[:1]} if len(self.names) > 1 else set[str]()
-        self.world.unreachable |= silent
+        unreachable = {*self.names[:1]} if len(self.names) > 1 else set[str]()
+        self.world.unreachable |= unreachable
         refused = self.create(counter)
-        self.world.unreachable -= silent
+        self.world.unreachable -= unreachable
         return refused
 
     def schedule(self) -> str:
@@ -186,7 +187,7 @@ class Stack:
 
 @cache
 def _built(number: int) -> Stack:
-    """Return a stack that has minted in two layouts."""
+    """Return a stack that has minted in two epochs."""
     world = CheckedWorld()
     pulumi = SimulatedPulumi(world, Random(0), ["c"])
     names = tuple("abc"[:number])

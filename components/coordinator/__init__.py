@@ -94,8 +94,8 @@ class Coordinator(pulumi.ComponentResource):
     witness: pulumi.Stash
     """Keeps the label of the stack's first layouts table: by it, the coordinator notices that the table was lost.
 
-    It outlives the data: every other table depends on it, and it depends on the layouts table. So if a `pulumi destroy`
-    is interrupted, either the layouts table is still whole, or no data are left.
+    `pulumi destroy` deletes it after all other tables, which depend on it, and before the layouts table, on which it
+    depends. So if that is interrupted, either the layouts table is still whole, or no data are left.
     """
 
     def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions) -> None:

@@ -1,4 +1,4 @@
-"""Invoke another Lambda function, and wait for its result or not (Lambda API, "Invoke")."""
+"""Invoke another Lambda function, synchronously or asynchronously (Lambda API, "Invoke")."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[st
 
 
 def send(function: str, event: Mapping[str, Any], timeout: float) -> None:
-    """Leave an event for the function with this ARN, and return once Lambda has accepted it. It runs afterwards.
+    """Invoke the function with this ARN asynchronously. Return once Lambda has accepted the event.
 
     There is one attempt of `timeout` seconds.
 

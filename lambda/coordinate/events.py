@@ -92,7 +92,7 @@ def request_of(event: Mapping[str, Any]) -> Request:
     if "delete" in event:
         deleted = _counters(event, "delete")
         for counter in RESERVED.intersection(deleted):
-            raise Refused(f"delete: {reserved(counter)}.")
+            raise Refused(f"delete: there can be no counter {counter!r}.")
         return Delete(deleted)
     if "grant" in event:
         count = _integer(event, "count", least=1, most=MAX_BLOCK) if "count" in event else 1
@@ -119,7 +119,7 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
     if not qualifier:
         return request
     if qualifier != MINTING_ALIAS:
-        raise Refused(f"the coordinator takes nothing as {qualifier!r}; call it without a version and an alias.")
+        raise Refused(f"the coordinator takes nothing as {qualifier!r}; call it without a version or an alias.")
     if isinstance(request, Grant):
         return request
     if isinstance(request, Create) and max_counters:

@@ -46,10 +46,10 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
-        regions that have yet to follow; and `registered`, how many counters there are. If there are any: `unfinished`,
-        how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`, keys that
-        can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns `skipped`
-        if another run is at work. A check returns the region that was `checked`.
+        regions that have yet to follow; and `registered`, how many counters this run has seen to. If there are any:
+        `unfinished`, how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`,
+        keys that can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns
+        `skipped` if another run is at work. A check returns the region that was `checked`.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.

@@ -20,7 +20,7 @@ EVERY = 2
 """Seconds between two times that a region asks."""
 
 FUTURE = 60
-"""Seconds. A later time than this from now on is the mistake of some clock, and doesn't count."""
+"""Seconds. A stored time that lies further ahead comes from a wrong clock, and is ignored."""
 
 TIMEOUT = 2.0
 """Seconds to tell Lambda, which doesn't wait for the coordinator."""

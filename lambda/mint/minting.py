@@ -46,7 +46,8 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
 def _minted(counter: str, count: int | None) -> Block:
     """Mint. While the ceiling is fenced, retry with full jitter, so callers seldom notice a change of layout.
 
-    If it isn't, or stays so, the home region is asked for more integers. The caller doesn't wait for them.
+    If it isn't fenced, or still is after `MAX_WAIT`, ask the home region for more integers. The caller doesn't wait for
+    them.
     """
     ends, pause = None, FIRST_PAUSE
     while True:

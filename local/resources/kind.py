@@ -73,7 +73,7 @@ class Kind:
     identity: tuple[str, ...]
     """The inputs that identify a resource. Where one changes, it is another resource, as for Pulumi.
 
-    Without any, the program's name for it does.
+    If there are none, the resource's name in the program identifies it.
     """
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:

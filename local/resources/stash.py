@@ -10,7 +10,7 @@ from .kind import Aws, Inputs, Kind, Result
 class Stash(Kind):
     """The `output` is the first `input`, for as long as the state has the resource.
 
-    So does Pulumi's engine (its `pkg/resource/deploy/builtins.go`).
+    Pulumi's engine does the same (its `pkg/resource/deploy/builtins.go`).
     """
 
     identity = ()

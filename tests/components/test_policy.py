@@ -125,7 +125,7 @@ def test_open_counters_are_listed(signed: Deployment, leaving: Deployment, regio
 
 
 @pytest.mark.parametrize("region", THREE)
-def test_a_minting_function_knows_the_coordinator_by_its_alias_alone(signed: Deployment, region: str) -> None:
+def test_a_minting_function_knows_only_the_coordinators_alias(signed: Deployment, region: str) -> None:
     mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
     alias = signed.one(ALIAS)
 

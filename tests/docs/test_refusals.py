@@ -10,9 +10,12 @@ from local.paths import ROOT
 from simulation.losses import action, all_losses, causes, outcome
 
 PAGE = ROOT / "docs" / "layouts.md"
-TABLE = re.compile(r"(?<=\| lost together \| refused \| what to do \|\n\|---\|---\|---\|\n)(\| .*\n)*")
+TABLE = re.compile(r"(?<=\| situation \| refused \| what to do \|\n\|---\|---\|---\|\n)(\| .*\n)*")
 
 MANY = 3
+
+NAMES = "[abc](, [abc])*"
+"""The regions of the matrix."""
 
 
 @cache
@@ -33,16 +36,15 @@ def fewest(lost: set[frozenset[str]]) -> list[str]:
     """Return those that have no other one among their parts, in words. If there are many, what they have in common."""
     least = [each for each in lost if not any(other < each for other in lost)]
     if len(least) > MANY:
-        return [f"{', '.join(sorted(least[0].intersection(*least)))}, and anything else"]
-    return [", ".join(sorted(each)) for each in least]
+        return [f"{' and '.join(sorted(least[0].intersection(*least)))}, whatever else is lost"]
+    return [" and ".join(sorted(each)) for each in least]
 
 
 def shown(refusal: str) -> str:
     """Return the beginning of a refusal, without names."""
     text = re.sub(r"^[a-z]: ", "", refusal)
-    text = re.sub(
-        r"\ba\b(?=( must| answers|, so| already| was)|$)", "<region>", re.sub(r"none of a ", "none of <regions> ", text)
-    )
+    text = re.sub(rf"none of {NAMES}", "none of <regions>", text)
+    text = re.sub(rf"\b{NAMES}\b(?=( must| answers|, so| already| was)|$)", "<region>", text)
     text = re.sub(r"\(layouts \d+\)", "(…)", text)
     return f"`{' '.join(text.split()[:9])} …`"
 

@@ -97,7 +97,7 @@ def test_a_window_that_has_grown_more_than_threefold_is_noticed(window: int) -> 
             tables.carry_out(raised)
 
 
-def test_what_is_denied_at_home_ends_the_run_and_in_a_region_is_unreachable() -> None:
+def test_denied_calls_end_a_run_only_at_home() -> None:
     tables = world("a")
     fence = FenceItem("a", "c", epoch=1, by=5, most=5)
     tables.denied = {"a": "writes", "mirror": "reads"}

@@ -147,7 +147,7 @@ def test_something_goes_wrong_without(condition: str) -> None:
         schedule(condition)
 
 
-def test_a_counter_is_begun_again_if_only_its_first_register_is_left_of_a_restored_table() -> None:
+def test_a_restored_first_register_begins_the_counter_again() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     stopped_before(world, op.WriteCopy, Create(("e",)))

@@ -7,6 +7,7 @@ import pytest
 
 from simulation.checks import MintedTwice, Stuck
 from simulation.losses import MOST_REGIONS, WITHOUT, Losses, all_losses, outcome
+from tests.docs.test_refusals import PAGE, shown
 
 CELLS = {number: [losses for losses in all_losses() if len(losses.regions) == number] for number in (1, 2, 3)}
 """By the number of regions."""
@@ -30,7 +31,7 @@ def test_no_combination_of_losses_mints_twice_or_has_no_way_out() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_combination_at_all_does(part: int) -> None:
+def test_no_combination_at_all_mints_twice(part: int) -> None:
     first = {*FIRST}
     check([losses for cells in CELLS.values() for losses in cells if losses not in first][part::PARTS])
 
@@ -41,11 +42,14 @@ def test_the_matrix_is_checked_in_full() -> None:
 
 
 def check(cells: Iterable[Losses]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
     for losses in cells:
         try:
-            outcome(losses)
+            refusals = outcome(losses)
         except AssertionError as error:
             raise AssertionError(f"outcome({losses}): {type(error).__name__}: {error}") from error
+        for refusal in refusals:
+            assert shown(refusal) in page, f"outcome({losses}) is refused in a way that {PAGE.name} lacks"
 
 
 @pytest.mark.parametrize(
@@ -61,13 +65,19 @@ def check(cells: Iterable[Losses]) -> None:
         (replace(HOME, regions=("recreated",)), ["Pulumi's state: the first layouts table of this stack"]),
         (replace(HOME, regions=("recreated",), floor=True), []),
         (replace(HOME, remembered=False), ["c: a has minted up to"]),
-        (replace(HOME, remembered=False, floor=True, regions=("unreachable",)), ["a must answer at the first"]),
-        (replace(HOME, role=False, remembered=False), ["a must answer at the first", "c: a has minted up to"]),
+        (
+            replace(HOME, remembered=False, floor=True, regions=("unreachable",)),
+            ["a must answer, since there is no deployment record"],
+        ),
+        (
+            replace(HOME, role=False, remembered=False),
+            ["a must answer, since there is no deployment record", "c: a has minted up to"],
+        ),
         (replace(HOME, layouts="restored"), ["/deployment: a record of another layouts table"]),
     ],
     ids=str,
 )
-def test_a_loss_is_refused_only_where_an_operator_must_say_something(losses: Losses, said: list[str]) -> None:
+def test_a_loss_is_refused_only_where_an_operator_decides(losses: Losses, said: list[str]) -> None:
     refusals = outcome(losses)
 
     assert len(refusals) == len(said)

@@ -15,8 +15,8 @@ Every step is one conditional write:
 1. Admit (`admit.py`). The record is replaced if it still has the token that the preview read. An outdated
    deployment, a floor for an unknown counter and two losses at once are refused before anything is written. A
    deployment that was requested more than three hours ago is outdated, unless the record already asks for the same.
-   The very first record is written when every region has answered, and nothing anywhere shows that there was one; and
-   copied to the mirror before anything else.
+   The very first record is written only when every region has answered, and nothing anywhere shows that there was one,
+   or a floor is set. Its copy in the mirror is written before it.
 2. Fence (`plan.End`, then `begin_next_epoch` in `epochs.py`). The register and its copy are rewritten unchanged: if
    that fails, the run stops here, and no region does. The layout that ends is archived. In every reachable region of
    the present epoch, the ceiling is lowered. Then the region's table is described: the fence counts only in the table
@@ -31,7 +31,7 @@ Every step is one conditional write:
 
 Besides, after a loss of both tables at home, items are adopted: brought to an epoch that nobody can have seen, as they
 are, until a register bounds them; then they are fenced like others. A deleted counter gets a register without regions,
-then a mark, and what is left of it is deleted (`deletion.py`).
+its items are deleted, and its mark is written before that register is deleted (`deletion.py`).
 
 A run may stop anywhere; the next one continues. Several runs may race: the register decides.
 

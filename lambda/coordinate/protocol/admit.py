@@ -24,8 +24,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
 
     Raises:
         Refused: the deployment is outdated, or has a floor for an unknown counter; the layouts table and its mirror
-            are both lost; or a region doesn't answer at the first deployment. It changed nothing then, but a lost
-            record may have been put back.
+            are both lost; or a region doesn't answer at the first deployment. Nothing was changed then, except that a
+            lost record may have been put back.
     """
     for attempt in count():
         token = f"{run}/{attempt}"  # what was written by a former attempt isn't what this one writes
@@ -94,8 +94,8 @@ def _first(
 ) -> Steps[DeploymentRecord | None]:
     """Return this layouts table's first record; None without a deployment.
 
-    It is written only if every region has answered, and nothing shows that there was a deployment: any trace of one is
-    enough, wherever it is. Otherwise, a floor is needed.
+    It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, a floor
+    is needed, too.
     """
     if deployment is not None:
         yield from _check(deployment)
@@ -118,9 +118,9 @@ def _first(
     floor = desired.floors.get("*")
     if traces and floor is None:
         raise lost_layouts(layouts_id, traces)
-    silent = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
-    if silent:
-        raise unanswered(silent)
+    unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
+    if unreachable:
+        raise unanswered(unreachable)
     number = 1 + max([0, *(known.number for known in (record, copy and copy.original) if known is not None)])
     new = DeploymentRecord(layouts_id, token, number, deployment.follows, deployment.requested, desired)
     if traces and floor is not None:

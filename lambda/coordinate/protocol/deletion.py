@@ -1,9 +1,10 @@
 """Deletes counters, so that none of their integers is ever minted again.
 
-A register without regions replaces that of a counter: whoever sees it carries the deletion on. Its mark is written to
-the archive before its items, its register and its copy are deleted. A late write may bring any of them back, a restored
-table too, and a region that doesn't answer keeps its item. But what is of the mark's epoch or before is a remainder. It
-mints nothing that another counter of this name could mint, which begins above the mark, and the next run removes it.
+A register without regions replaces that of a counter: whoever sees it carries the deletion on. Its items are deleted in
+the regions that answer. Then its mark is written to the archive, and only then are its register and its copy deleted. A
+late write may bring any of them back, a restored table too, and a region that doesn't answer keeps its item. But what
+is of the mark's epoch or an earlier one is a remainder. It mints up to the mark at most, and another counter of this
+name begins above it. The next run removes remainders.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ class Former(NamedTuple):
     mark: Deleted | None
     """None if it isn't known to be deleted. Otherwise, what is of this epoch or before is a remainder."""
     least: Deleted
-    """A counter that begins does so above this epoch and this limit."""
+    """A new counter of this name begins above this epoch and this limit."""
 
 
 NOTHING = Former(None, NEVER)
@@ -63,7 +64,7 @@ def deleting(register: Register, now: int) -> Register:
 def put_back(register: Register, layouts_id: str, known: Former) -> Register:
     """Return the register that a copy has, for a layouts table that has lost it.
 
-    If its mark may be lost, it could be a remainder. Then its epoch ends at once, and the next one begins above all.
+    If marks may be lost, the copy could be a remainder. Then its epoch ends at once, and the next one begins above all.
     """
     found = replace(register, layouts_id=layouts_id)
     if register.epoch > known.least.epoch:

@@ -61,8 +61,8 @@ def _token(item: Item | Absent | None) -> str | None:
 
 
 EPOCHS_SKIPPED = 100
-"""How many epochs a counter skips at least when it continues after a loss. The lost register is assumed to have been
-less than this ahead of what is left."""
+"""How many epochs a counter skips at least when it continues after a loss, should the clock be far behind. The lost
+register is assumed to have been less than this ahead of what is left."""
 
 
 def first_register(
@@ -123,11 +123,11 @@ def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
 
     Without a register, nothing bounds what a region mints that can't be fenced, so a floor isn't enough.
     """
-    silent = [
+    unanswering = [
         name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)
     ]
-    if silent:
-        raise unfenced(counter, silent)
+    if unanswering:
+        raise unfenced(counter, unanswering)
 
 
 def _whole(record: DeploymentRecord) -> Steps[bool]:

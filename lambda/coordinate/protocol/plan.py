@@ -35,8 +35,8 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
     """Return the register with a higher limit, if less than half of the last grant is left, or less than `count`.
 
     For a block of `count` integers, the limit is raised by twice as many, and the window grows towards that.
-    The window grows to what lasts three scheduled runs at the rate seen since the limit was set. Nobody knows a rate
-    by a shorter time than lies between two of them, nor by a clock that was set back: so it grows threefold at most.
+    The window grows to what lasts three scheduled runs at the rate seen since the limit was set. That is taken to be at
+    least as long ago as lies between two of them, whatever the clocks say: so it grows threefold at most.
     """
     stride, desired = len(register.regions), record.desired
     left = register.limit - top

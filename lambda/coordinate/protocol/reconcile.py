@@ -107,7 +107,7 @@ def reconcile(
 
 
 def delete(counter: str, run: str) -> Steps[None]:
-    """Delete a counter that the settings don't have. It needn't exist any more.
+    """Delete a counter that the settings don't have. One that is deleted already is no error.
 
     It is reconciled first: then its register is known to bound all that was minted.
     """
@@ -143,7 +143,7 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gon
     # After the reads: it is these tables' content.
     layouts_id, mirror_id, now = yield [op.DescribeLayouts(), op.DescribeMirror(), op.Clock()]
     if isinstance(register, Absent) or isinstance(copy, Absent):
-        raise stray(counter, "the layouts table" if isinstance(register, Absent) else "its mirror")
+        raise stray(counter, "the layouts table" if isinstance(register, Absent) else "the mirror")
     if admitted != record.admitted:
         return again._replace(record=(yield from _admitted(counter)))
     if record.layouts_id != layouts_id:

@@ -26,9 +26,9 @@ def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Re
 def unanswered(regions: Sequence[str]) -> Refused:
     """Return the refusal of a first deployment for which a region didn't answer."""
     return Refused(
-        f"{', '.join(regions)} must answer at the first deployment: only then is it certain that nothing was minted "
-        "there before. Deploy again when it does, or take it out of the stack's settings. "
-        f"{NOTHING_CHANGED}"
+        f"{', '.join(regions)} must answer, since there is no deployment record: integers may have been minted there "
+        "of which no table at home knows. Deploy again when all regions answer, or remove this one from the stack's "
+        f"settings. {NOTHING_CHANGED}"
     )
 
 
@@ -57,9 +57,9 @@ def ahead(register: Register, region: str, item: Item) -> Refused:
 def stray(counter: str, table: str) -> Refused:
     """Return the refusal of a counter of which a table at home has something that can't be read."""
     return Refused(
-        f"{counter}: what {table} has of this counter can't be read: an attribute is missing or wrong. If the other "
-        "of these two tables can be read, delete this item, and deploy again: the coordinator puts it back. "
-        "docs/runbook.md says how. Nothing was changed for this counter."
+        f"{counter}: the item of this counter in {table} can't be read: an attribute is missing or wrong. The layouts "
+        "table and the mirror both have such an item. If the other one can be read, delete this one, and deploy again: "
+        "the coordinator puts it back. docs/runbook.md says how. Nothing was changed for this counter."
     )
 
 
@@ -75,9 +75,10 @@ def unreadable(home: str, table: str) -> Refused:
 def unfenced(counter: str, regions: Sequence[str]) -> Refused:
     """Return the refusal to begin a counter again while a region can't be fenced, which may mint above the floor."""
     return Refused(
-        f"{counter}: {', '.join(regions)} must answer: a floor says what was minted, but not what is minted there from "
-        "now on, and no register says how far. Deploy again when it does. If it never will, take it out of the stack's "
-        "settings, and set a floor above all that it may still mint. Nothing was changed for this counter."
+        f"{counter}: {', '.join(regions)} must answer, with an item that can be read: a floor covers what was minted, "
+        "but no register limits what is minted there from now on. Deploy again when it does; docs/runbook.md says "
+        "what to do about a stray item. If it never will, remove the region from the stack's settings, and set a floor "
+        "above all that it may still mint. Nothing was changed for this counter."
     )
 
 
@@ -117,31 +118,32 @@ def mirror_lost() -> Refused:
 def archive_unreachable(counter: str) -> Refused:
     """Return the refusal to begin a counter while nobody knows whether one of this name was deleted."""
     return Refused(
-        f"{counter}: the archive doesn't answer, which says whether there was such a counter before. Send it again, or "
-        "deploy again. Nothing was changed for this counter."
+        f"{counter}: the archive doesn't answer. It says whether a counter of this name was deleted. Send the event "
+        "again, or deploy again. Nothing was changed for this counter."
     )
 
 
 def too_many(counter: str, most: int) -> TooMany:
     """Return the refusal of a counter that a caller wants to create."""
     return TooMany(
-        f"{counter}: there may be {most:,} counters (maxCounters), and there are. An operator can delete some, create "
-        "this one, or raise maxCounters."
+        f"{counter}: callers may create counters only while there are fewer than {most:,} (the setting maxCounters). "
+        "An operator can delete some, create this one, or raise maxCounters."
     )
 
 
 def being_deleted(counter: str) -> Refused:
     """Return the refusal to begin a counter before the former one of this name is gone."""
     return Refused(
-        f"{counter}: it is still being deleted. Send it again in some minutes; the schedule goes on with it."
+        f"{counter}: a counter of this name is still being deleted, and scheduled runs go on with that. Send the event "
+        "again in a few minutes."
     )
 
 
 def in_settings(counters: Sequence[str]) -> Refused:
     """Return the refusal to delete counters of the settings."""
     return Refused(
-        f"{', '.join(counters)}: the stack's settings have it under counters. Take it out there, deploy, and delete it "
-        "then. Nothing was deleted."
+        f"{', '.join(counters)}: the setting counters has it. Remove it there and deploy, then delete it. Nothing was "
+        "changed for this counter."
     )
 
 
@@ -153,8 +155,9 @@ def no_counter(counter: str) -> Refused:
 def undeletable(counter: str, regions: Sequence[str]) -> Refused:
     """Return the refusal to delete a counter while a region doesn't answer."""
     return Refused(
-        f"{counter}: {', '.join(regions)} must answer, or it would go on minting this counter. Delete it when it does, "
-        "or take the region out of the stack's settings first. Nothing was changed for this counter."
+        f"{counter}: {', '.join(regions)} must answer, with an item that can be read, or this counter would go on "
+        "there. Delete the counter when it does, or remove the region from the stack's settings first. Nothing was "
+        "changed for this counter."
     )
 
 

@@ -97,7 +97,7 @@ def test_a_function_that_is_being_created_is_not_reached(monkeypatch: pytest.Mon
     assert failed.value.transient
 
 
-def test_an_event_is_left_for_a_function_without_its_result(function: str) -> None:
+def test_an_asynchronous_invocation_has_no_result(function: str) -> None:
     send(function, {"wrong": "nobody hears of it"}, PATIENCE)
     with pytest.raises(ServiceError, match="ResourceNotFoundException"):
         send(f"{function}-2", {}, PATIENCE)

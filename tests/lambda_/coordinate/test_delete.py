@@ -66,7 +66,7 @@ def test_the_settings_have_it(stack: Stack) -> None:
     laid_out(counters=["integers", "orders"])
     before = everything(stack)
 
-    with pytest.raises(CoordinatorError, match=r"^orders: the stack's settings have it under counters\. Take it out"):
+    with pytest.raises(CoordinatorError, match=r"^orders: the setting counters has it\. Remove it there and deploy"):
         delete("orders")
     assert everything(stack) == before
 

@@ -13,7 +13,10 @@ from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 ENDED = InvocationFailed("Runtime.ExitError", "signal: killed")
-FULL = InvocationFailed("TooManyCounters", "invoices: there may be 2 counters (maxCounters), and there are.")
+FULL = InvocationFailed(
+    "TooManyCounters",
+    "invoices: callers may create counters only while there are fewer than 2 (the setting maxCounters).",
+)
 LATE = InvocationFailed("Sandbox.Timedout", "Task timed out after 900.00 seconds")
 REFUSED = InvocationFailed("CoordinatorError", "invoices: the register was lost.")
 COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate:minting"

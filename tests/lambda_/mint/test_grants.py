@@ -141,7 +141,7 @@ def test_a_wrong_clock_stops_no_region_for_long(ask: Ask, stack: Stack, sent: Se
         OSError("?"),
     ],
 )
-def test_a_region_that_cant_ask_answers_as_without(
+def test_a_region_that_cant_ask_still_answers_503(
     ask: Ask, stack: Stack, sent: Sent, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     failure: Exception,
 ) -> None:  # fmt: skip
@@ -167,7 +167,9 @@ def test_a_table_without_receipts_changes_no_response(
 
 
 @pytest.mark.usefixtures("at")
-def test_who_cant_be_helped_does_not_ask(ask: Ask, stack: Stack, sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_asks_for_what_cant_be_granted(
+    ask: Ask, stack: Stack, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     top = MAX_INTEGER - MAX_INTEGER % 3
     put_item(stack, HOME, Item(issued=top, stride=3, ceiling=top, epoch=1), "ended")
     put_item(stack, HOME, Item(issued=top - 30, stride=3, ceiling=top - 30, epoch=1), "ending")
@@ -224,9 +226,7 @@ def test_a_lease_asks_when_not_one_integer_is_left(
     assert len(sent) == 1
 
 
-def test_what_is_asked_for_is_granted_and_the_window_grows_as_by_a_scheduled_run(
-    ask: Ask, stack: Stack, sent: Sent
-) -> None:
+def test_what_is_asked_for_is_granted(ask: Ask, stack: Stack, sent: Sent) -> None:
     laid_out(window=1000, schedule_minutes=60)
     before = register(stack)
     assert before is not None

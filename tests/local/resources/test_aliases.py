@@ -83,7 +83,7 @@ def test_an_alias_is_made_changed_in_place_and_deleted(aws: Aws, name: str) -> N
     assert client.list_aliases(FunctionName=name)["Aliases"] == []
 
 
-def test_an_alias_and_its_function_have_settings_of_their_own_for_events(aws: Aws, name: str) -> None:
+def test_an_alias_has_settings_of_its_own_for_events(aws: Aws, name: str) -> None:
     client = aws.client("lambda", HOME)
     parts = [role(name), function(name, SAYS_ITS_ARN, {}), alias(name), retries(name, 1, None)]
     up(aws, *parts, retries(name, 0, "minting"))
@@ -167,7 +167,7 @@ def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path)
 
 
 @pytest.mark.parametrize("allowed", ["", "minting"])
-def test_a_policy_holds_for_the_name_by_which_a_function_is_called(aws: Aws, name: str, allowed: str) -> None:
+def test_a_policy_holds_for_the_name_that_is_called(aws: Aws, name: str, allowed: str) -> None:
     up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
     caller = as_user(aws, name, "lambda:InvokeFunction", arn(name, allowed))
     calls: list[tuple[str, dict[str, str]]] = [

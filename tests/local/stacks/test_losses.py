@@ -80,7 +80,7 @@ def test_two_of_three_regions_do_not_answer_then(stack: Stack) -> None:
 
     with pytest.raises(RunFailed, match="Neither the layouts table"):
         stack.deploy_once(stack.desired)
-    with pytest.raises(RunFailed, match="eu-west-1, ap-southeast-2 must answer at the first deployment"):
+    with pytest.raises(RunFailed, match="eu-west-1, ap-southeast-2 must answer, since there is no deployment record"):
         stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}})
     assert 200 not in statuses(stack)
 
@@ -105,7 +105,7 @@ def test_functions_that_remember_go_on_after_a_loss_of_everything(stack: Stack) 
     assert len({*before, *after}) == 18
 
 
-def test_a_mirror_that_may_not_be_written_stops_a_change_and_no_region(stack: Stack) -> None:
+def test_a_mirror_that_is_denied_stops_a_change_and_no_region(stack: Stack) -> None:
     stack.deploy(regions=THREE)
     iam, role = stack.aws.client("iam", HOME), NAMES.coordinate_function
     denied = {

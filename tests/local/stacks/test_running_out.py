@@ -70,7 +70,7 @@ def test_who_uses_up_window_after_window_waits_for_seconds_only(waiting: Machine
     assert any("asked the home region for more" in text for text in said), "no window was used up"
 
 
-def test_who_wants_a_larger_block_than_a_window_waits_for_seconds_only(waiting: Machine) -> None:
+def test_a_larger_block_than_a_window_takes_seconds_only(waiting: Machine) -> None:
     url = waiting.outputs()["urls"][OTHER]
 
     blocks = [patiently(url, f"?count={count}") for count in (400, 20 * WINDOW)]
@@ -106,7 +106,7 @@ def as_minting(waiting: Machine, monkeypatch: pytest.MonkeyPatch) -> Any:
     return invoke
 
 
-def test_a_minting_functions_role_cant_send_what_a_deployment_sends(waiting: Machine, as_minting: Any) -> None:
+def test_a_minting_role_cant_send_what_a_deployment_sends(waiting: Machine, as_minting: Any) -> None:
     before = waiting.outputs()
     events: list[dict[str, Any]] = [
         {"desired": desired_state_document(HOME), "follows": "", "requested": int(time.time())},

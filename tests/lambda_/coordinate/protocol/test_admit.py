@@ -62,7 +62,7 @@ def test_the_next_one_must_follow_what_is_admitted(world: World) -> None:
 
 
 @pytest.mark.parametrize("follows", ["", "2", "4"])
-def test_one_that_follows_another_is_refused(world: World, follows: str) -> None:
+def test_a_deployment_that_follows_another_record_is_refused(world: World, follows: str) -> None:
     assert "another deployment for a, b was admitted since" in refusal(world, deployment("a", follows=follows))
     elsewhere = deployment("a", follows=follows, layoutsLabel="another label")
     assert "was admitted since" in refusal(world, elsewhere), "nothing was restored"
@@ -168,7 +168,7 @@ def test_a_lost_record_is_put_back_from_the_mirror(world: World) -> None:
     assert (found.number, found.restored) == (4, True), "it is remembered until all registers are there"
 
 
-def test_what_was_requested_before_the_loss_does_not_follow_what_is_put_back(world: World) -> None:
+def test_a_deployment_from_before_the_loss_is_refused(world: World) -> None:
     """Between its preview and the backup, others may have been admitted of which nothing is left."""
     world.layouts = Layouts("layouts 2")
 
@@ -282,13 +282,13 @@ def test_every_region_must_answer_at_the_first_deployment(asked: Deploy) -> None
     world = World(unreachable={"b"})
     world.make_table("a")
 
-    assert "b must answer at the first deployment" in refusal(world, asked)
+    assert "b must answer, since there is no deployment record" in refusal(world, asked)
     assert "b must answer" in refusal(world, replace(asked, desired=desired("a", "b", floors={"*": 5}))), "nor a floor"
     world.unreachable.clear()
     assert admitted(world, asked) is not None, "it is empty, or there is none"
 
 
-def test_what_is_found_is_said_before_who_is_silent() -> None:
+def test_what_is_found_is_said_before_who_is_unreachable() -> None:
     world = with_both_lost("a copy")
     world.unreachable.add("a")
 
