@@ -68,7 +68,8 @@ class SimulatedPulumi:
     def __init__(self, world: CheckedWorld, random: Random, counters: Sequence[str]) -> None:
         self._world = world
         self._random = random
-        self._counters = counters
+        self.counters = counters
+        """Those of the settings."""
         self.tables: dict[str, str] = {}
         """The regions that it has made, and the ids of their tables, as its state has them."""
         self.first = ""
@@ -109,7 +110,7 @@ class SimulatedPulumi:
         asked = desired(
             settings.regions,
             settings.leaving,
-            counters=self._counters,
+            counters=self.counters,
             floors=settings.floors,
             layouts_label=world.layouts.id,
             first=self.first,

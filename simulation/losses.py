@@ -17,6 +17,7 @@ from typing import Any
 
 from coordinate.events import Create, Delete, ScheduledRun
 from coordinate.protocol import operations as op
+from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
 from coordinate.run import RunResult, run
 
@@ -201,6 +202,8 @@ def _built(number: int) -> Stack:
     stack.mint(everywhere=True)
     stack.counters = ("c", "d")
     assert stack.schedule() == stack.delete("x") == ""
+    world.now += GRACE
+    assert stack.schedule() == ""
     assert stack.up(floor=20) == ""
     stack.mint(everywhere=True)
     assert stack.up() == ""

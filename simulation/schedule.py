@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
 from coordinate.protocol.admit import LATEST
+from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Deploy, Refused
 from coordinate.run import RunResult, run
 
@@ -44,6 +45,9 @@ class Dice(Random):
 REGIONS = "abcd"
 COORDINATORS = 4
 """The largest number of runs at once."""
+
+LASTS = 900
+"""Seconds after which a run is ended: the coordinator's timeout."""
 
 
 class RandomSchedule:
@@ -94,7 +98,9 @@ class RandomSchedule:
         self.started = 0
         self.grants: set[SimulatedCoordinator] = set()
         self.begun: dict[SimulatedCoordinator, int] = {}
-        """When those runs began that see to all counters."""
+        """When each run began."""
+        self.whole: set[SimulatedCoordinator] = set()
+        """The runs that see to all counters."""
         self.asleep: dict[SimulatedCoordinator, int] = {}
         self.deploying: tuple[SimulatedCoordinator, str] | None = None
         """The run that `up` waits for, and its event."""
@@ -189,6 +195,9 @@ class RandomSchedule:
             ask(self.world, random.choice(REGIONS), random.choice(self.minted), random.randint(1, top + 10))
 
     def _turn(self, coordinator: SimulatedCoordinator) -> None:
+        if self.rates["create or delete"] and self.world.now > self.begun[coordinator] + LASTS:
+            self._forget(coordinator)
+            return
         if self.asleep.get(coordinator):
             self.asleep[coordinator] -= 1
             return
@@ -199,10 +208,14 @@ class RandomSchedule:
             self._forget(coordinator)
 
     def _pass_hours(self) -> None:
-        """Let time pass: nothing is under way any more, but a clock may also jump while a run goes on."""
-        self.world.now += self.random.choice((600, 3_600, LATEST + 600, 30 * 3_600))
+        """Let time pass: nothing is under way any more, but a clock may also jump while a run goes on.
+
+        Not by hours if counters are deleted: that depends on how long a run lasts.
+        """
+        hours = self.random.choice((600, 3_600, LATEST + 600, 30 * 3_600))
+        self.world.now += hours
         self.network.forget()
-        if self.random.random() < 0.8:  # a function runs for 15 minutes at most
+        if self.random.random() < 0.8 or (self.rates["create or delete"] and hours > LASTS):
             for coordinator in list(self.runs):
                 self._forget(coordinator)
 
@@ -223,8 +236,9 @@ class RandomSchedule:
         """Start a run."""
         self.started += 1
         started = SimulatedCoordinator(run(request, f"{type(request).__name__} {self.started}", RunResult()))
+        self.begun[started] = self.world.now
         if isinstance(request, Deploy | ScheduledRun):
-            self.begun[started] = self.world.now
+            self.whole.add(started)
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
             self._forget(self.runs[self.random.randrange(COORDINATORS)])  # crashes; never the new one
@@ -241,6 +255,8 @@ class RandomSchedule:
         read = world.layouts.record  # by the preview
         regions = tuple(random.sample(REGIONS, random.randint(1, 4)))
         chosen = settings or self.pulumi.change(regions, {})
+        if settings is None and self.rates["create or delete"]:
+            self.pulumi.counters = self.minted if self.callers.random() < 0.3 else self.counters
         if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
             chosen = self.pulumi.settings  # once more
         for _ in range(random.choice((0, 0, 0, 20))):
@@ -268,7 +284,7 @@ class RandomSchedule:
             sent, self.deploying = self.deploying[1], None
         if not isinstance(result, RunResult) or result.record is None or result.unfinished:
             return
-        if coordinator not in self.begun:
+        if coordinator not in self.whole:
             return
         self.last = result
         self._mended(result, self.begun[coordinator])
@@ -292,7 +308,7 @@ class RandomSchedule:
             if region in seen and begun > since:
                 del self.world.restored[region]
         for name, since in list(self.lost.items()):
-            if begun > since and (name in ("layouts", "mirror") or name in seen):
+            if begun > since and (name in ("layouts", "mirror", "archive") or name in seen):
                 del self.lost[name]
 
     def _lose_region(self) -> None:
@@ -317,7 +333,7 @@ class RandomSchedule:
         name = self.random.choice(["archive", *(f"receipts {region}" for region in sorted(self.world.receipts))])
         copy = self.world.mirror.record
         known = [record for record in (self.world.layouts.record, copy and copy.original) if record is not None]
-        if name == "archive" and any(record.deletions.number for record in known):
+        if name == "archive" and any(record.deletions.archive_id for record in known):
             if len(self.lost) >= self.losses:
                 return
             self.lost[name] = self.world.now
@@ -346,6 +362,7 @@ class RandomSchedule:
         world.unreachable &= {self.for_ever} if self.for_ever else set()
         world.denied.clear()
         self.deploying = None
+        self.pulumi.counters = self.counters
         if random.random() < 0.7:
             for region in self.pulumi.tables:
                 world.make_table(region)
@@ -444,15 +461,20 @@ class RandomSchedule:
             return
         if {*record.desired.regions, *record.desired.leaving} - world.tables.keys():
             return  # a region that is gone must answer
-        for request in (Create(("e",)), Delete(("e",)), ScheduledRun(), Create(("e",))):
+        again = (Delete(("e",)), Create(("e",))) if self.callers.random() < 0.5 else ()
+        top = 0
+        for request in (Create(("e",)), *again, Delete(("e",)), ScheduledRun(), Create(("e",))):
             top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
+            world.now += 2 * GRACE if isinstance(request, ScheduledRun) else 60
             run = self._start(request)
             self._end_run(minting=isinstance(request, ScheduledRun))
             if not isinstance(run.result, RunResult):
                 raise Stuck(f"{request} is refused: {run.result}")
             left = [region for region, table in world.tables.items() if "e" in table.items]
-            if not isinstance(request, Create) and (left or "e" in {*world.layouts.registers, *world.mirror.copies}):
-                raise Stuck(f"e is left after {request}: {left}, {world.layouts.registers}, {world.mirror.copies}")
+            if isinstance(request, Delete) and any(world.mint(region, "e") for region in left):
+                raise Stuck("e is minted though it was deleted")
+            if isinstance(request, ScheduledRun) and (left or "e" in {*world.layouts.registers, *world.mirror.copies}):
+                raise Stuck(f"e is left: {left}, {world.layouts.registers}, {world.mirror.copies}")
         for region in record.desired.regions:
             integer = world.mint(region, "e")
             if integer is None or integer <= top:

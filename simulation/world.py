@@ -34,9 +34,8 @@ CONDITIONS = (
     "record copy: unchanged",
     "register: unchanged",
     "register: record is admitted",
-    "register: no deletion since",
     "copy: unchanged",
-    "delete: record unchanged",
+    "delete: register unchanged",
     "delete: copy unchanged",
     "delete: no later item",
     "delete: no later mark",
@@ -312,11 +311,7 @@ class World:
                 return held
             case op.WriteRegister(old, new, record):
                 held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
-                there, known = self.layouts.admitted, record.admitted
-                admitted = there is not None and there[:2] == known[:2]
-                held = held and self._holds("register: record is admitted", admitted)
-                counted = there is not None and there.deletions == known.deletions
-                held = held and self._holds("register: no deletion since", counted)
+                held = held and self._holds("register: record is admitted", self.layouts.admitted == record.admitted)
                 if held:
                     self.layouts.registers[new.counter] = new
                 return held
@@ -331,11 +326,10 @@ class World:
                 if held:
                     self.mirror.copies[counter] = new
                 return held
-            case op.DeleteRegister(old, record, new):
-                held = self._holds("delete: record unchanged", self.layouts.record == record)
+            case op.DeleteRegister(old):
+                held = self._holds("delete: register unchanged", self.layouts.registers.get(old.counter) == old)
                 if held:
                     self.layouts.registers.pop(old.counter, None)
-                    self.layouts.record, self.layouts.without_admitted = new, False
                 return held
             case op.DeleteCopy(old):
                 counter = old.original.counter
@@ -453,11 +447,12 @@ class World:
                 held = self._holds("adopt: that epoch", item.epoch == over)
                 held = held and self._holds("adopt: not being opened", item.opening is None)
                 after = replace(item, epoch=epoch)
-            case op.CloseItem(_, _, over, epoch):
+            case op.CloseItem(_, _, over, epoch, deleted):
                 held = self._holds("close: that epoch", item.epoch == over)
                 if held:
                     past = (over, item.issued) if over < epoch else item.past
                     after = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None, past=past)
+                    after = replace(after, deleted=deleted or item.deleted)
         return after if held else None
 
     def _holds(self, name: str, condition: bool) -> bool:

@@ -19,6 +19,10 @@ DESIRED_KEYS = (
 )  # fmt: skip
 
 
+YEAR_9999 = 253_370_764_800
+"""Seconds from 1970 to the last year that has a date."""
+
+
 @dataclass(frozen=True)
 class Create:
     """Counters that must exist, in the regions of the last deployment."""
@@ -160,10 +164,13 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
     _counters(desired, "counters", also=CHECK_COUNTER)
     _check_floors(desired["floors"])
+    for key in ("layoutsLabel", "firstLayoutsLabel"):
+        if not isinstance(desired[key], str):
+            raise Refused(f"desired.{key}: {desired[key]!r} is not a label.")
     for key, most in (("window", 10**12), ("headroom", 10**6), ("scheduleMinutes", 60)):
         _integer(desired, key, least=1, most=most)
     text = json.dumps(desired, sort_keys=True, separators=(",", ":"))
-    return Deploy(desired_state_of(text), _follows(event), _integer(event, "requested"))
+    return Deploy(desired_state_of(text), _follows(event), _integer(event, "requested", most=YEAR_9999))
 
 
 def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:

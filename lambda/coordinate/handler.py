@@ -11,7 +11,7 @@ from aws_client.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
-from .events import Check, Run, admissible, request_of
+from .events import Check, Grant, Run, admissible, request_of
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
 from .protocol.model import Refused, TooMany
@@ -26,6 +26,9 @@ CALLS = 256
 
 COUNTERS = 48
 """How many counters are in progress at the same time."""
+
+GRANT_SECONDS = 5
+"""Seconds for which transient errors of the home region are retried for a grant: the region asks again."""
 
 METRICS = Metrics()
 """Of this process: Lambda may run the function many times in it."""
@@ -54,6 +57,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
+    event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     result, qualifier = RunResult(), qualifier_of(context.invoked_function_arn)
     statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
     try:
@@ -101,14 +105,14 @@ def _check(asked: Check, context: Any) -> dict[str, Any]:
     return check(asked, _store().carry_out, lambda method, path: ask(function, method, path))
 
 
-def _store() -> Store:
+def _store(patience: float | None = None) -> Store:
     tables = ("LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE", "ARCHIVE_TABLE", "RECEIPTS_TABLE")
-    return Store(*map(os.environ.__getitem__, ("AWS_REGION", *tables)))
+    return Store(*map(os.environ.__getitem__, ("AWS_REGION", *tables)), patience=patience)
 
 
 def _run(request: Run, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
-    store = _store()
+    store = _store(GRANT_SECONDS if isinstance(request, Grant) else None)
     run_lock = store.run_lock(token)
 
     def carry_out(operation: Operation) -> Any:

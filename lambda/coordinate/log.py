@@ -13,10 +13,12 @@ from .protocol.reconcile import TablesScan
 def phase_of(old: Register | None, new: Register) -> str:
     """Return what the write of a register was: created, put back, begun, joined, granted or deleting."""
     if old is None or old.layouts_id != new.layouts_id:
-        is_new = old is None and new.window > 0 and not any(new.ids)
+        is_new = old is None and new.window > 0 and new.regions and not any(new.ids)
         return "created" if is_new else "put back"
     if not new.regions:
         return "deleting"
+    if not old.regions:
+        return "created"
     if new.epoch > old.epoch:
         return "begun"
     return "joined" if new.ids != old.ids else "granted"

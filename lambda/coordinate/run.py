@@ -14,14 +14,17 @@ from global_integers_core.names import CHECK_COUNTER
 
 from .events import Create, Delete, Grant, Run, ScheduledRun
 from .protocol.admit import admit, finish
+from .protocol.deletion import is_due, note_mark
 from .protocol.history import record_layouts
-from .protocol.model import Absent, Deploy, DeploymentRecord, Refused, Register
+from .protocol.model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest
 from .protocol.operations import (
+    DescribeArchive,
     MayBegin,
     Observation,
     Parallel,
     ReadCopy,
     ReadRegister,
+    ScanCopies,
     ScanRegisters,
     Steps,
     TakeRunLock,
@@ -118,12 +121,23 @@ def _reconcile_only(
 
 def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
     """Refuse new counters if there would be more than `most`. Creations at the same time may all find room."""
+    if len(counters) > most:
+        raise too_many(counters[0], most)
     found = yield [ReadRegister(counter) for counter in counters]
-    new = [counter for counter, register in zip(counters, found, strict=True) if register is None]
+    new = [counter for counter, register in zip(counters, found, strict=True) if not _exists(register)]
     if new:
-        registered = (yield from one(ScanRegisters())).keys() - {CHECK_COUNTER}
-        if len(registered) + len(new) > most:
+        registers, copies = yield [ScanRegisters(), ScanCopies()]
+        here = {name for name, register in registers.items() if _exists(register)}
+        # A layouts table that was lost is put back from its copies.
+        here |= {name for name, copy in copies.items() if name not in registers and _exists(copy)}
+        if len(here - {CHECK_COUNTER}) + len(new) > most:
             raise too_many(new[0], most)
+
+
+def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
+    """Return whether there is a counter, by its register or its copy. One that is being deleted doesn't count."""
+    register = found.original if isinstance(found, Copy) else found
+    return register is not None and (isinstance(register, Absent) or bool(register.regions))
 
 
 def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
@@ -151,15 +165,16 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
     scan = result.scan = yield from scan_tables(record)
     result.outcomes |= scan.reconciled
+    yield from _note_deletions(scan)
     refused = yield from _reconcile_each(scan.unreconciled, record, token, result, may_create=False)
     if scan.unrecorded:
         yield from _record_again(scan.unrecorded, record.desired.counters[0], result)
     if refused or result.unfinished:
         done = result.outcomes.keys() | result.deleted
         undone = [scan.unreconciled[name] for name in scan.unreconciled if name not in done]
-        unreadable = {table for tables in scan.stray.values() for table in tables}
-        if None not in undone and not {"layouts", "mirror"} & unreadable:
-            # Every register has its copy, so the mirror is whole: the next loss needs no operator.
+        if None not in undone:
+            # Every register has its copy, so the mirror is whole: the next loss needs no operator. What can't be read
+            # is nobody's, or its counter is among those that are undone.
             with suppress(Refused):
                 yield from finish(record, None, scan.mirror_id)
     if refused:
@@ -178,6 +193,14 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     report = note(result.outcomes, record) if unmintable is None else None
     result.record = yield from finish(record, report, scan.mirror_id)
     result.reported = record.desired.counters
+
+
+def _note_deletions(scan: TablesScan) -> Steps[None]:
+    """Let the record know the marks of all counters of which the rest is about to be deleted, at once."""
+    due = [Deleted(found.epoch, found.limit) for found in scan.registers.values() if is_due(found, scan.at)]
+    archive_id = (yield from one(DescribeArchive())) if due else None
+    if isinstance(archive_id, str):
+        yield from note_mark(archive_id, highest(*due))
 
 
 def _reconcile_each(

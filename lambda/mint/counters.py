@@ -84,6 +84,7 @@ def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[s
         start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
         page = table.scan(
             ProjectionExpression="#counter",
+            FilterExpression="attribute_not_exists(deleted)",
             ExpressionAttributeNames={"#counter": "counter"},
             Limit=limit - len(names),
             **start,

@@ -1,12 +1,14 @@
 """Ask the home region for more integers of a counter that has too few left here. Imported when that happens.
 
-Many functions may find out at the same time. So one item of the receipts table says when the region asked last, and
-only whoever renews it asks. It is one for all counters: if several are used up, they take turns.
+Many functions may find out at the same time. So an item of the receipts table says when the region asked last, and
+only whoever renews it asks. Another one says when it asked for this counter. So if many counters are used up, they take
+turns, and one that asks in vain leaves room for the others.
 """
 
 import logging
 import os
 import time
+from typing import Any
 
 from aws_client.invocation import send
 from aws_client.service import DynamoDB, ServiceError
@@ -16,8 +18,14 @@ from global_integers_core.records import ASKED_KEY
 
 from .model import CounterItem
 
-EVERY = 2
+EVERY = 1
 """Seconds between two times that a region asks."""
+
+AGAIN = 5
+"""Seconds between two times that it asks for the same counter."""
+
+KEPT = 86_400
+"""Seconds after which DynamoDB may delete the item of a counter."""
 
 FUTURE = 60
 """Seconds. A stored time that lies further ahead comes from a wrong clock, and is ignored."""
@@ -37,7 +45,7 @@ def ask(counter: str, count: int, item: CounterItem, dynamodb: DynamoDB) -> bool
     if item.issued + count * item.stride > MAX_INTEGER:
         return False  # no window reaches so far
     try:
-        if _may_ask(os.environ["RECEIPTS_TABLE"], dynamodb):
+        if _may_ask(os.environ["RECEIPTS_TABLE"], f"{ASKED_KEY}/{counter}", dynamodb):
             send(os.environ["COORDINATOR"], {"grant": counter, "count": count}, TIMEOUT)
     except Exception as error:
         log.warning("the coordinator can't be asked for integers of %s: %s", counter, error)
@@ -45,13 +53,18 @@ def ask(counter: str, count: int, item: CounterItem, dynamodb: DynamoDB) -> bool
     return True
 
 
-def _may_ask(table: str, dynamodb: DynamoDB) -> bool:
-    """Write that the region asks now. Return False if it has just asked."""
+def _may_ask(table: str, key: str, dynamodb: DynamoDB) -> bool:
+    """Write that the region asks now. Return False if it has just asked, or lately for this counter."""
     now = int(time.time())
+    lately: dict[str, Any] = {"TableName": table, "Key": {"receipt": {"S": key}}, "ConsistentRead": True}
+    found = dynamodb.call("GetItem", lately).get("Item")
+    if found and now - AGAIN < int(found["at"]["N"]) <= now + FUTURE:
+        return False
+    asked = {"at": {"N": str(now)}, "expires": {"N": str(now + KEPT)}}
     request = {
         "TableName": table,
-        "Item": {"receipt": {"S": ASKED_KEY}, "at": {"N": str(now)}},
-        "ConditionExpression": "attribute_not_exists(#at) OR #at < :before OR #at > :future",
+        "Item": {"receipt": {"S": ASKED_KEY}, **asked},
+        "ConditionExpression": "attribute_not_exists(#at) OR #at <= :before OR #at > :future",
         "ExpressionAttributeNames": {"#at": "at"},
         "ExpressionAttributeValues": {":before": {"N": str(now - EVERY)}, ":future": {"N": str(now + FUTURE)}},
     }
@@ -61,4 +74,5 @@ def _may_ask(table: str, dynamodb: DynamoDB) -> bool:
         if failed.meaning != "condition":
             raise
         return False
+    dynamodb.call("PutItem", {"TableName": table, "Item": {"receipt": {"S": key}, **asked}})
     return True

@@ -68,9 +68,12 @@ class CounterTable:
         raise TableUnavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
     def find(self, counter: str) -> CounterItem | None:
-        """Return the counter's item, or None if there is none. It isn't compared with what was seen before."""
+        """Return the counter's item, or None if there is none, or its counter is being deleted.
+
+        It isn't compared with what was seen before.
+        """
         attributes = self._get(counter)
-        return None if attributes is None else _item_of(attributes)
+        return None if attributes is None or "deleted" in attributes else _item_of(attributes)
 
     def item(self, counter: str) -> CounterItem:
         """Return the counter's item, or raise NoItem or WentBackwards."""
@@ -114,7 +117,7 @@ class CounterTable:
                 self.find(counter)  # a number that the write adds to is missing, or is none: this says so
             if error.meaning != "condition":
                 raise
-            if not error.item:
+            if not error.item or "deleted" in error.item:
                 self._places.pop(counter, None)
                 raise NoItem from None
             item = _item_of(error.item)

@@ -216,7 +216,8 @@ def written_receipt() -> dict[str, Any]:
 def written_asked() -> dict[str, Any]:
     """Return what a region writes when it asks for integers, by its key and value."""
     dynamodb = Mock()
-    assert may_ask("receipts", dynamodb)
+    dynamodb.call.return_value = {}
+    assert may_ask("receipts", "/asked/orders", dynamodb)
     return dynamodb.call.call_args.args[1]["Item"]
 
 

@@ -47,8 +47,11 @@ def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
         BillingMode="PAY_PER_REQUEST",
         KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
-    )
-    _IDS[region, table] = made["TableDescription"].get("TableId", "")
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    )["TableDescription"]
+    _IDS[region, table] = made.get("TableId", "")
+    if table == os.environ.get("LAYOUTS_TABLE"):
+        _IDS[region, f"{table} stream"] = made.get("LatestStreamLabel", "")
 
 
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
@@ -157,7 +160,7 @@ def deployment(
 
 def home_now() -> str:
     """Return the home region, and what tells its layouts table from a recreated one."""
-    return f"{HOME} {_label(HOME, os.environ['LAYOUTS_TABLE'])}"
+    return f"{HOME} {_label(HOME, os.environ['LAYOUTS_TABLE'], 'LatestStreamLabel')}"
 
 
 def scheduled_run(remaining: Callable[[], int] = all_time) -> dict[str, Any]:
@@ -183,9 +186,9 @@ def send(event: dict[str, Any], remaining: Callable[[], int] = all_time, *, invo
     return coordinate.handler.handler(event, context)
 
 
-def _label(region: str, table: str) -> str:
+def _label(region: str, table: str, label: str = "TableId") -> str:
     try:
-        return _client(region).describe_table(TableName=table)["Table"].get("TableId", "")
+        return _client(region).describe_table(TableName=table)["Table"].get(label, "")
     except ClientError as error:
         if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
             raise

@@ -65,10 +65,11 @@ RECORDS = [
     *(
         replace(_RECORD, deletions=deletions)
         for deletions in (
-            Deletions(1),
-            Deletions(0, "archive 1"),
-            Deletions(0, "", Deleted(1, 0)),
-            Deletions(0, "", Deleted(0, 1)),
+            Deletions("archive 1"),
+            Deletions("", Deleted(1, 0)),
+            Deletions("", Deleted(0, 1)),
+            Deletions("", lost=Deleted(1, 0)),
+            Deletions("", lost=Deleted(0, 1)),
         )
     ),
 ]
@@ -133,6 +134,7 @@ _PAST = st.none() | st.just((1, 7))
 _OPEN = st.builds(Item, **_ITEM, fenced=st.sampled_from([False, False, True]), past=_PAST)
 _OPENING = st.builds(Item, **_ITEM, fenced=st.just(True), opening=_TOKENS)
 _CLOSED = st.builds(Item, **_ITEM, fenced=st.just(True))
+_DELETED = _CLOSED.map(lambda item: replace(item, ceiling=item.issued, deleted=True))
 
 
 def _replaced(values: list[Any], before: list[Any]) -> dict[str, st.SearchStrategy[Any]]:
@@ -141,13 +143,13 @@ def _replaced(values: list[Any], before: list[Any]) -> dict[str, st.SearchStrate
 
 OWN_FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     RenewItem: {"item": st.builds(Item, **{**_ITEM, "epoch": st.sampled_from([2, 44])})},
-    CloseItem: {"epoch": st.sampled_from([1, 2, 44])},
-    PutItem: {"item": _OPENING | _CLOSED},
+    CloseItem: {"epoch": st.sampled_from([1, 2, 44]), "deleted": st.booleans()},
+    PutItem: {"item": _OPENING | _CLOSED | _DELETED},
     WriteRecord: _replaced(RECORDS, RECORDS),
     WriteRecordCopy: _replaced(RECORD_COPIES, RECORD_COPIES),
     WriteRegister: _replaced(REGISTERS, REGISTERS),
     WriteCopy: _replaced(COPIES, COPIES),
-    DeleteRegister: {"old": _REGISTERS, "new": _mostly_first(RECORDS)},
+    DeleteRegister: {"old": _mostly_first(REGISTERS)},
     DeleteCopy: {"old": _mostly_first(COPIES)},
 }
 """The fields whose values depend on the operation."""
@@ -205,7 +207,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 )
 
 _NOTHING: dict[str, Any] = {}
-_HELD = st.fixed_dictionaries({COUNTER: _OPEN | _OPEN | _OPEN | _OPENING})
+_HELD = st.fixed_dictionaries({COUNTER: _OPEN | _OPEN | _OPEN | _OPENING | _DELETED})
 _RECORDED = st.builds(Recorded, st.sampled_from(LAYOUTS), st.sampled_from([{}, {1: 7}]).map(dict))
 _LAYOUTS: st.SearchStrategy[dict[str, Any]] = st.just(_NOTHING).map(dict) | st.fixed_dictionaries(
     {COUNTER: st.sampled_from(LAYOUTS)}

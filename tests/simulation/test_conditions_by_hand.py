@@ -38,11 +38,13 @@ def deployment(
     leaving: str = "",
     counters: Sequence[str] = ("c",),
     floor: int | None = None,
+    window: int = WINDOW,
 ) -> SimulatedCoordinator:
     """Return the run of a deployment whose preview reads what is admitted now."""
     follows = world.layouts.record.token if world.layouts.record else ""
     floors = {} if floor is None else {"*": floor}
-    asked = decoded(desired(regions, leaving, counters=counters, floors=floors, layouts_label=world.layouts.id))
+    label = world.layouts.id
+    asked = decoded(desired(regions, leaving, counters=counters, floors=floors, layouts_label=label, window=window))
     return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()))
 
 
@@ -292,12 +294,32 @@ def late_archive(without: str | None) -> None:
     assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"
 
 
+def late_fence(without: str | None) -> None:
+    """A fence that is late would raise the ceiling of a later epoch, whose window is smaller."""
+    world = CheckedWorld(without)
+    for region in "ab":
+        world.make_table(region)
+    deployment(world, "ab", "first", window=100).finish(world.carry_out)
+    late = deployment(world, "ba", "late")
+    run_to(late, FenceItem, world.carry_out)
+    fences = [fence for _, _, fence in late.todo if isinstance(fence, FenceItem)]
+    deployment(world, "ba", "second").finish(world.carry_out)
+    mint_all(world, "a")
+    for fence in fences:
+        world.carry_out(fence)
+    mint_all(world, "a")
+    world.unreachable.add("a")
+    deployed(world, "b")
+    mint_all(world, "b")
+
+
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
     "record: unchanged": (late_deployment, AssertionError),
     "register: unchanged": (late_register, MintedTwice),
     "copy: unchanged": (late_copy, MintedTwice),
     "record copy: unchanged": (late_record_copy, AssertionError),
     "renew: not being opened": (late_renewal, MintedTwice),
+    "fence: this epoch": (late_fence, MintedTwice),
     "fence: issued within": (lost_fence, MintedTwice),
     "adopt: that epoch": (late_adoption, MintedTwice),
     "adopt: not being opened": (late_opening, MintedTwice),

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
-from coordinate.events import Create, Delete
+from coordinate.events import Create, Delete, ScheduledRun
 from coordinate.protocol import operations as op
+from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Refused
 from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
-from tests.simulation.test_conditions_by_hand import deployed, scheduled_run
+from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 
 def starting(request: Create | Delete, name: str) -> SimulatedCoordinator:
@@ -48,34 +50,35 @@ def stopped_before(world: CheckedWorld, kind: type[op.Operation], request: Creat
     return late
 
 
-def late_creation(without: str | None) -> None:
-    """A register of a creation that is late would begin at 1 again."""
-    world = CheckedWorld(without)
-    deployed(world, "a", "b")
-    late = stopped_before(world, op.WriteRegister, Create(("e",)))
+def removed(world: CheckedWorld) -> None:
+    """Delete e, and an hour later what is left of it."""
+    delete(world)
+    world.now += GRACE
+    scheduled_run(world)
+    assert "e" not in world.layouts.registers
+    assert not any("e" in table.items for table in world.tables.values())
+
+
+def late_deletion_of_a_register(without: str | None) -> None:
+    """A run that is late would delete the register of the counter that was created since."""
+    world = created(without)
+    delete(world)
+    world.now += GRACE
+    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
+    run_to(late, op.DeleteRegister, world.carry_out)
     create(world)
     mint(world)
-    delete(world)
-    late.finish(world.carry_out)
-    mint(world)
-
-
-def late_record(without: str | None) -> None:
-    """A deletion that is late would put back the record that it had read."""
-    world = created(without)
-    late = stopped_before(world, op.DeleteRegister, Delete(("e",)))
-    deployed(world, "b", "a")
     step_all(late, world.carry_out)
-    record = world.layouts.record
-    assert record is not None
-    assert record.desired.regions == ("b", "a"), "the last deployment is forgotten"
+    assert "e" in world.layouts.registers, "nobody sees to it any more"
 
 
 def late_deletion_of_a_copy(without: str | None) -> None:
-    """A deletion that is late would delete the copy of the counter that was created since."""
+    """A run that is late would delete the copy of the counter that was created since."""
     world = created(without)
-    late = stopped_before(world, op.DeleteCopy, Delete(("e",)))
     delete(world)
+    world.now += GRACE
+    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
+    run_to(late, op.DeleteCopy, world.carry_out)
     create(world)
     mint(world)
     step_all(late, world.carry_out)
@@ -88,10 +91,12 @@ def late_deletion_of_a_copy(without: str | None) -> None:
 
 
 def late_deletion_of_an_item(without: str | None) -> None:
-    """A deletion that is late would delete the item of the counter that was created since."""
+    """A run that is late would delete the item of the counter that was created since."""
     world = created(without)
-    late = stopped_before(world, op.DeleteItem, Delete(("e",)))
     delete(world)
+    world.now += GRACE
+    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
+    run_to(late, op.DeleteItem, world.carry_out)
     create(world)
     step_all(late, world.carry_out)
     assert len(mint(world)) == 10, "a region has stopped"
@@ -100,33 +105,28 @@ def late_deletion_of_an_item(without: str | None) -> None:
 def late_mark(without: str | None) -> None:
     """A mark that is late would forget what was minted since."""
     world = created(without)
-    late = op.WriteDeleted("e", _first_mark(world))
+    removed(world)
+    assert world.archive is not None
+    late = op.WriteDeleted("e", world.archive.deleted["e"])
     create(world)
     mint(world)
-    delete(world)
+    removed(world)
     world.carry_out(late)
     create(world)
     mint(world)
 
 
-def _first_mark(world: CheckedWorld) -> op.Deleted:
-    delete(world)
-    assert world.archive is not None
-    return world.archive.deleted["e"]
-
-
 def lost_archive(without: str | None) -> None:
     """An archive that was lost would be taken for one in which e was never deleted."""
     world = created(without)
-    delete(world)
+    removed(world)
     world.lose("archive", "recreated", Random(0))
     create(world)
     mint(world)
 
 
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[Exception]]] = {
-    "register: no deletion since": (late_creation, MintedTwice),
-    "delete: record unchanged": (late_record, AssertionError),
+    "delete: register unchanged": (late_deletion_of_a_register, AssertionError),
     "delete: copy unchanged": (late_deletion_of_a_copy, Refused),
     "delete: no later item": (late_deletion_of_an_item, AssertionError),
     "delete: no later mark": (late_mark, MintedTwice),
@@ -156,3 +156,110 @@ def test_a_restored_first_register_begins_the_counter_again() -> None:
     for name in ("first", "second"):
         assert set(scheduled_run(world, name).outcomes) == {"c", "e"}
     assert len(mint(world)) == 10
+
+
+def test_a_late_put_and_its_opening_mint_nothing_again() -> None:
+    """Both may be carried out twice, minutes after each other, and after the deletion."""
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    writes: list[op.Operation] = []
+
+    def twice(operation: op.Operation) -> Any:
+        if isinstance(operation, op.PutItem | op.OpenItem) and operation.region == "a":
+            writes.append(operation)
+        return world.carry_out(operation)
+
+    starting(Create(("e",)), "creation").finish(twice)
+    mint(world)
+    delete(world)
+    assert [world.carry_out(write) for write in writes] == [False, False]
+    assert mint(world) == []
+    world.warm.clear()
+    assert mint(world) == []
+
+
+def test_a_creation_that_is_late_does_not_begin_again() -> None:
+    """It has read that nothing was ever deleted, and found the register only in the next round."""
+    world = created()
+    delete(world)
+    world.now += GRACE
+    late = stopped_before(world, op.ReadRegister, Create(("e",)))
+    scheduled_run(world)
+    late.finish(world.carry_out)
+    world.warm.clear()
+    assert len(mint(world)) == 10
+
+
+@pytest.mark.parametrize("settings", [("c",), ("c", "e")])
+def test_a_mirror_that_is_not_whole_stops_no_deletion(settings: tuple[str, ...]) -> None:
+    """It becomes whole, and a counter that the settings have again goes on."""
+    world = created()
+    world.lose("mirror", "recreated", Random(0))
+    delete(world)
+    for region in "ab":
+        assert world.mint(region, "e") is None
+    deployment(world, ("a", "b"), "deployment", counters=settings).finish(world.carry_out)
+    world.now += GRACE
+    scheduled_run(world)
+
+    assert ("e" in world.layouts.registers) is ("e" in settings)
+    assert world.mirror.record is not None
+    assert len(mint(world)) == (10 if "e" in settings else 0)
+
+
+def test_marks_in_the_archive_outlive_both_tables_at_home() -> None:
+    world = created()
+    removed(world)
+    for name in ("layouts", "mirror"):
+        world.lose(name, "recreated", Random(0))
+    deployment(world, ("a", "b"), "deployment", floor=50).finish(world.carry_out)
+    create(world)
+
+    assert world.archive is not None
+    assert min(mint(world)) > world.archive.deleted["e"].limit
+
+
+def test_what_a_restored_table_has_is_closed_though_its_mark_was_lost() -> None:
+    world = created()
+    world.keep("a")
+    removed(world)
+    world.lose("archive", "recreated", Random(0))
+    world.lose("a", "restored", Random(0))
+    assert scheduled_run(world).scan.unknown == {"e": ("a",)}
+    world.restored.clear()
+    world.warm.clear()
+    assert mint(world) == []
+
+    create(world)
+    assert len(mint(world)) == 10
+
+
+def test_a_restored_mirror_refuses_no_run_though_the_mark_was_lost() -> None:
+    world = created()
+    world.keep("mirror")
+    removed(world)
+    world.lose("archive", "recreated", Random(0))
+    scheduled_run(world, "first")
+    world.lose("mirror", "restored", Random(0))
+    for name in ("second", "third"):
+        assert set(scheduled_run(world, name).outcomes) == {"c"}
+    assert world.mirror.copies.keys() == {"c"}
+
+
+def test_many_counters_are_deleted_with_one_write_of_the_record() -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    names = tuple(f"e{number}" for number in range(20))
+    starting(Create(names), "creation").finish(world.carry_out)
+    starting(Delete(names), "deletion").finish(world.carry_out)
+    world.now += GRACE
+    written: list[op.Operation] = []
+
+    def counted(operation: op.Operation) -> Any:
+        written.extend([operation] if isinstance(operation, op.WriteRecord) else [])
+        return world.carry_out(operation)
+
+    SimulatedCoordinator(run(ScheduledRun(), "schedule", RunResult())).finish(counted)
+
+    assert world.layouts.registers.keys() == {"c"}
+    assert len(written) == 1

@@ -164,6 +164,8 @@ def _details(operation: op.Operation) -> str:
             return _change(old, new)
         case op.WriteCopy(old, new):
             return _change(old.original if old else None, new.original)
+        case op.CloseItem(deleted=False):
+            return _named(operation, "over", "epoch")
         case op.RecordLayouts(layouts=layouts) | op.WriteArchive(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:

@@ -95,9 +95,12 @@ def held(write: Callable[[], object]) -> bool:
     return True
 
 
-def retried(home: str, call: Callable[[], Any]) -> Any:
-    """Return what a call to the home region returns. Transient errors are retried, all others `Refused`."""
-    patience = _Patience(RETRY_SECONDS)
+def retried(home: str, call: Callable[[], Any], seconds: float | None = None) -> Any:
+    """Return what a call to the home region returns. Transient errors are retried, all others `Refused`.
+
+    They are for so many seconds, by default `RETRY_SECONDS`.
+    """
+    patience = _Patience(RETRY_SECONDS if seconds is None else seconds)
     while True:
         try:
             return call()

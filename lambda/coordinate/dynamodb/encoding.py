@@ -41,13 +41,8 @@ def attributes_of(
     match stored:
         case Copy(original, mirror_id):
             return {**attributes_of(original), "mirrorId": {"S": mirror_id}}
-        case Admitted(layouts_id, token, deletions):
-            return {
-                "counter": {"S": ADMITTED_KEY},
-                "layoutsId": {"S": layouts_id},
-                "token": {"S": token},
-                "deletions": {"N": str(deletions)},
-            }
+        case Admitted(layouts_id, token):
+            return {"counter": {"S": ADMITTED_KEY}, "layoutsId": {"S": layouts_id}, "token": {"S": token}}
         case DeploymentRecord():
             return {
                 "counter": {"S": RECORD_KEY},
@@ -62,9 +57,10 @@ def attributes_of(
                 "restored": {"BOOL": stored.restored},
                 "firstEpoch": {"N": str(stored.first_epoch)},
                 "firstBase": {"N": str(stored.first_base)},
-                "deletions": {"N": str(stored.deletions.number)},
                 "archiveId": {"S": stored.deletions.archive_id},
                 **deleted_values(stored.deletions.highest),
+                "lostEpoch": {"N": str(stored.deletions.lost.epoch)},
+                "lostLimit": {"N": str(stored.deletions.lost.limit)},
             }
         case Register():
             return {
@@ -96,14 +92,14 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
         first_epoch=int(attributes["firstEpoch"]["N"]),
         first_base=int(attributes["firstBase"]["N"]),
         deletions=Deletions(
-            int(attributes["deletions"]["N"]), attributes["archiveId"]["S"], Deleted(*_numbers_of(attributes))
+            attributes["archiveId"]["S"], _mark_of(attributes, "deleted"), _mark_of(attributes, "lost")
         ),
     )
 
 
 def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     """Decode what identifies the record."""
-    return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"], int(attributes["deletions"]["N"]))
+    return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"])
 
 
 def deleted_values(deleted: Deleted) -> Attributes:
@@ -113,11 +109,11 @@ def deleted_values(deleted: Deleted) -> Attributes:
 
 def deleted_of(attributes: Mapping[str, Any]) -> Deleted | None:
     """Decode the mark that an item of the archive may have."""
-    return Deleted(*_numbers_of(attributes)) if "deletedEpoch" in attributes else None
+    return _mark_of(attributes, "deleted") if "deletedEpoch" in attributes else None
 
 
-def _numbers_of(attributes: Mapping[str, Any]) -> tuple[int, int]:
-    return int(attributes["deletedEpoch"]["N"]), int(attributes["deletedLimit"]["N"])
+def _mark_of(attributes: Mapping[str, Any], kind: str) -> Deleted:
+    return Deleted(int(attributes[f"{kind}Epoch"]["N"]), int(attributes[f"{kind}Limit"]["N"]))
 
 
 REGISTER_NAMES = ("counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted", "preceding")
@@ -161,6 +157,8 @@ def item_values(item: Item) -> Attributes:
         attributes["fenced"] = {"BOOL": True}
     if item.opening is not None:
         attributes["opening"] = {"S": item.opening}
+    if item.deleted:
+        attributes["deleted"] = {"BOOL": True}
     if item.past is not None:
         attributes["pastEpoch"], attributes["pastIssued"] = ({"N": str(number)} for number in item.past)
     return attributes
@@ -178,6 +176,7 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
         fenced="fenced" in attributes,
         opening=attributes["opening"]["S"] if "opening" in attributes else None,
         past=last_past_issued(attributes),
+        deleted="deleted" in attributes,
     )
 
 
@@ -186,7 +185,9 @@ def layouts_of(attributes: Mapping[str, Any]) -> tuple[Layout, ...]:
     return recorded_of(attributes).layouts
 
 
-ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening", "pastEpoch", "pastIssued")
+ITEM_NAMES = (
+    "counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening", "pastEpoch", "pastIssued", "deleted"
+)  # fmt: skip
 """The attributes that `item_of` reads, and the key."""
 
 

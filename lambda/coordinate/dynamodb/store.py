@@ -48,11 +48,23 @@ T = TypeVar("T")
 class Store:
     """The layouts table, its mirror and the archive in the region `home`, and every region's tables, by their names.
 
-    One is made for each run: it remembers which regions haven't answered, and asks them no more.
+    One is made for each run: it remembers which regions haven't answered, and asks them no more. `patience` is for how
+    many seconds the home region is tried again, by default `RETRY_SECONDS`.
     """
 
-    def __init__(self, home: str, layouts: str, mirror: str, counters: str, archive: str, receipts: str) -> None:
+    def __init__(
+        self,
+        home: str,
+        layouts: str,
+        mirror: str,
+        counters: str,
+        archive: str,
+        receipts: str,
+        *,
+        patience: float | None = None,
+    ) -> None:
         self.home = home
+        self._patience = patience
         self._layouts = layouts
         self._mirror = mirror
         self._counters = counters
@@ -70,7 +82,7 @@ class Store:
             return self._regions.retried(f"{self.home} archive", lambda: self._on_archive(operation), counter)
         if region is None:
             client = self._clients.of(self.home)
-            return retried(self.home, lambda: self._at_home(operation, client))
+            return retried(self.home, lambda: self._at_home(operation, client), self._patience)
         return self._regions.retried(
             region,
             lambda: self._in_region(operation, region),
@@ -110,25 +122,16 @@ class Store:
                 check = {
                     "TableName": self._layouts,
                     "Key": {"counter": {"S": ADMITTED_KEY}},
-                    "ConditionExpression": "layoutsId = :id AND #token = :token AND deletions = :deletions",
+                    "ConditionExpression": "layoutsId = :id AND #token = :token",
                     "ExpressionAttributeNames": {"#token": "token"},
-                    "ExpressionAttributeValues": {
-                        ":id": {"S": record.layouts_id},
-                        ":token": {"S": record.token},
-                        ":deletions": {"N": str(record.deletions.number)},
-                    },
+                    "ExpressionAttributeValues": {":id": {"S": record.layouts_id}, ":token": {"S": record.token}},
                 }
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"ConditionCheck": check}, {"Put": written})
-            case op.DeleteRegister(old, record, new):
-                beside = {"TableName": self._layouts, "Item": attributes_of(new.admitted)}
-                written = replacement(self._layouts, attributes_of(record), attributes_of(new))
-                deleted = {"TableName": self._layouts, "Key": {"counter": {"S": old.counter}}}
-                return _together(client, {"Delete": deleted}, {"Put": written}, {"Put": beside})
+            case op.DeleteRegister(old):
+                return delete(client, self._layouts, attributes_of(old))
             case op.DeleteCopy(old):
-                unchanged = _unchanged(attributes_of(old), [])
-                key = {"counter": {"S": old.original.counter}}
-                return held(lambda: client.delete_item(TableName=self._mirror, Key=key, **unchanged))
+                return delete(client, self._mirror, attributes_of(old))
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, copy_of(register_of))
             case op.ScanRegisters():
@@ -205,7 +208,7 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
             new = {f":{name}": value for name, value in item_values(item).items()}
             sets = [*(f"{name[1:]} = {name}" for name in new), "pastEpoch = :over", "pastIssued = issued"]
             return (
-                f"SET {', '.join(sets)} REMOVE fenced",
+                f"SET {', '.join(sets)} REMOVE fenced, deleted",
                 "epoch = :over AND attribute_not_exists(opening)",
                 {**new, ":over": {"N": str(over)}},
             )
@@ -237,9 +240,10 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
                 "epoch = :over AND attribute_not_exists(opening)",
                 {":epoch": {"N": str(epoch)}, ":over": {"N": str(over)}},
             )
-        case op.CloseItem(_, _, over, epoch):
+        case op.CloseItem(_, _, over, epoch, deleted):
             past = ["pastEpoch = :over", "pastIssued = issued"] if over < epoch else []
-            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
+            hidden = ["deleted = :true"] if deleted else []
+            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past, *hidden]
             return (
                 f"SET {', '.join(sets)} REMOVE opening",
                 "epoch = :over",
@@ -339,6 +343,12 @@ def mark(client: "DynamoDBClient", table: str, counter: str, deleted: Deleted) -
             ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
         )
     )
+
+
+def delete(client: "DynamoDBClient", table: str, old: Attributes) -> bool:
+    """Delete an item if it is still `old`, and return whether it was."""
+    key = {"counter": old["counter"]}
+    return held(lambda: client.delete_item(TableName=table, Key=key, **_unchanged(old, [])))
 
 
 def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, values: Attributes) -> bool:

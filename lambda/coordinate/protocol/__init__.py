@@ -4,11 +4,11 @@ The rule: the next base lies above the ceiling of every region that was fenced, 
 
 What is written
 ---------------
-The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/admitted`
-what identifies it: its random token, the id of its table, and how many counters were deleted. The record and
-`/admitted` are written in one transaction, and every write of a register compares `/admitted`, which is small. The
-mirror has a copy of every register and of the record. The archive has past layouts (`history.py`), on which no integer
-depends, and the marks of deleted counters: one that is created again begins above its mark.
+The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/admitted` what
+identifies it: its random token, and the id of its table. The record and `/admitted` are written in one transaction, and
+every write of a register compares `/admitted`, which is small. The mirror has a copy of every register and of the
+record. The archive has past layouts (`history.py`), on which no integer depends, and the marks of deleted counters: one
+that is created again begins above its mark.
 
 Every step is one conditional write:
 
@@ -31,7 +31,7 @@ Every step is one conditional write:
 
 Besides, after a loss of both tables at home, items are adopted: brought to an epoch that nobody can have seen, as they
 are, until a register bounds them; then they are fenced like others. A deleted counter gets a register without regions,
-its items are deleted, and its mark is written before that register is deleted (`deletion.py`).
+and its items are closed. An hour later, all of it is deleted, and its mark is written first (`deletion.py`).
 
 A run may stop anywhere; the next one continues. Several runs may race: the register decides.
 
@@ -66,13 +66,17 @@ Why no integer is minted twice
     a floor, all that has left no trace begins at that floor, in an epoch above all that a warm function may have seen:
     epochs began less often than once a second, so the seconds since 1970 are above all of them.
 11. A counter that was deleted begins above its mark. The register that deletes it is the last one, so its limit bounds
-    all that was minted. Whoever had found no register before finds another number of deletions at `/admitted`. The
-    record knows the highest mark: if the archive isn't the one that it names, all counters begin above that.
+    all that was minted. It stays for an hour, and so do the closed items. After that, nobody is at work any more who
+    has found no register before it, or no item. The mark and the record, which knows the highest one, are written
+    before the register is deleted, and read after it was found missing. If the archive isn't the one that the record
+    names, all counters begin above that highest mark.
 
 What needs a bound in time
 --------------------------
 - A write may be under way for minutes, as long as its signature is valid. If a table is deleted and recreated within
   that time, two late writes, a put and its opening, could reach the new table.
+- A counter's register, and its items, are deleted an hour after its deletion began. Until then, a run that had seen it
+  before has ended (15 minutes), and so has every write of such a run; clocks may differ by minutes.
 - DescribeTable is eventually consistent: it may show a deleted table for a moment, which must be shorter than it
   takes to recreate a table.
 - A deployment that would change the record is refused three hours after it was requested, by the clocks of the computer

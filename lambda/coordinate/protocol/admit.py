@@ -1,6 +1,6 @@
 """Admits a deployment, and keeps the record of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -8,9 +8,20 @@ from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
 from .deletion import mirrored
-from .model import Absent, Copy, Deploy, DeploymentRecord, Item, Refused, Register
+from .model import (
+    Absent,
+    Copy,
+    Deletions,
+    Deploy,
+    DeploymentRecord,
+    DesiredState,
+    Item,
+    Refused,
+    Register,
+    highest,
+)
 from .operations import Steps, one
-from .refusals import lost_layouts, mirror_lost, outdated, superseded, unanswered, unknown_floors
+from .refusals import lost_layouts, mirror_lost, nowhere, outdated, superseded, unanswered, unknown_floors
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
@@ -23,7 +34,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
     what the record asks for already is admitted at any age: it overrules nothing. No other run has the random `run`.
 
     Raises:
-        Refused: the deployment is outdated, or has a floor for an unknown counter; the layouts table and its mirror
+        Refused: the deployment is outdated, has a floor for an unknown counter, or none of its regions answers; the
+            layouts table and its mirror
             are both lost; or a region doesn't answer at the first deployment. Nothing was changed then, except that a
             lost record may have been put back.
     """
@@ -56,10 +68,15 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             new = record  # somebody has deleted what is beside the record, or changed it
         elif deployment is None or record.desired.text == deployment.desired.text:
             return record
-        elif record.token != deployment.follows and not _sees_more(deployment, record):
+        elif record.token != deployment.follows and not (yield from _sees_more(deployment, record)):
             raise superseded(record.desired.regions)
         else:
             yield from _check(deployment)
+            if all(
+                isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
+            ):
+                raise nowhere(deployment.desired.regions)
+            floor = deployment.desired.floors.get("*", 1)
             new = replace(
                 record,
                 token=token,
@@ -68,6 +85,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
                 requested=deployment.requested,
                 desired=deployment.desired,
                 reconciled=False,
+                # After a loss of everything, a floor may have to be corrected.
+                first_base=max(record.first_base, floor) if record.first_epoch > 1 else record.first_base,
             )
         yield [op.WriteRecord(record, new)]
     raise AssertionError  # it counts for ever
@@ -111,8 +130,8 @@ def _first(
             raise lost_layouts(layouts_id, traces)
         return None
     assert deployment is not None  # noqa: S101 (it has the desired state)
-    label = yield from one(op.DescribeStream())
-    if desired.first_layouts_label != desired.layouts_label or not desired.layouts_label.endswith(label):
+    named = yield from _names_the_present_table(desired)
+    if desired.first_layouts_label != desired.layouts_label or not named:
         first, _, made = desired.first_layouts_label.partition(" ")
         traces |= {"Pulumi's state": f"the first layouts table of this stack, of {made} in {first}"}
     floor = desired.floors.get("*")
@@ -124,9 +143,21 @@ def _first(
     number = 1 + max([0, *(known.number for known in (record, copy and copy.original) if known is not None)])
     new = DeploymentRecord(layouts_id, token, number, deployment.follows, deployment.requested, desired)
     if traces and floor is not None:
+        deletions = yield from _deletions([known for known in (record, copy and copy.original) if known is not None])
         # No warm function may have seen a later epoch: since 1970, fewer epochs began than seconds have passed.
-        return replace(new, first_epoch=(yield from one(op.Clock())), first_base=floor)
+        return replace(new, first_epoch=(yield from one(op.Clock())), first_base=floor, deletions=deletions)
     return new
+
+
+def _deletions(known: Sequence[DeploymentRecord]) -> Steps[Deletions]:
+    """Return what is known of deleted counters after a loss of both tables at home. The archive may have marks."""
+    archive_id = yield from one(op.DescribeArchive())
+    found = Deletions("unknown" if isinstance(archive_id, Absent) else archive_id)
+    for _, marks, lost in (record.deletions for record in known):
+        found = found._replace(highest=highest(found.highest, marks), lost=highest(found.lost, lost))
+    if any(record.deletions.archive_id not in ("", archive_id) for record in known):
+        found = found._replace(lost=highest(found.lost, found.highest))
+    return found
 
 
 def _items(scans: Mapping[str, Mapping[str, Item | Absent] | Absent]) -> dict[str, str]:
@@ -158,12 +189,19 @@ def _registers(registers: Mapping[str, Register | Absent]) -> dict[str, str]:
     }
 
 
-def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
+def _sees_more(deployment: Deploy, record: DeploymentRecord) -> Steps[bool]:
     """Return whether the preview saw the recreated layouts table, while the restored record still names the old one.
 
-    An outdated deployment names the table before, as the record does.
+    An outdated deployment names the table before.
     """
-    return record.restored and deployment.desired.layouts_label != record.desired.layouts_label
+    if not record.restored or deployment.desired.layouts_label == record.desired.layouts_label:
+        return False
+    return (yield from _names_the_present_table(deployment.desired))
+
+
+def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
+    label = yield from one(op.DescribeStream())
+    return bool(label) and desired.layouts_label.endswith(label)
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:

@@ -1,10 +1,12 @@
 """Deletes counters, so that none of their integers is ever minted again.
 
-A register without regions replaces that of a counter: whoever sees it carries the deletion on. Its items are deleted in
-the regions that answer. Then its mark is written to the archive, and only then are its register and its copy deleted. A
-late write may bring any of them back, a restored table too, and a region that doesn't answer keeps its item. But what
-is of the mark's epoch or an earlier one is a remainder. It mints up to the mark at most, and another counter of this
-name begins above it. The next run removes remainders.
+A register without regions replaces that of a counter: its last epoch. Its items are closed, so it mints nothing more,
+and callers see no such counter. An hour later, a scheduled run deletes what is left: the items, and, once the mark is
+in the archive and the record knows it, the register and its copy. By then, no run or write is under way any more that
+has seen the register with its regions, and that could put and open an item where there is none.
+
+A counter that is created again within that hour goes on with the next epoch. Later, it begins above its mark. What a
+restored table brings back of the mark's epoch or before is a remainder, which the next run removes.
 """
 
 from collections.abc import Mapping
@@ -12,11 +14,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from . import operations as op
-from .model import Absent, Copy, Deleted, Deletions, DeploymentRecord, Item, Register
+from .model import NEVER, Absent, Copy, Deleted, Deletions, DeploymentRecord, Item, Register, highest
 from .operations import Observation, Steps, one
 from .refusals import archive_unreachable
 
-NEVER = Deleted(0, 0)
+GRACE = 3600
+"""Seconds from the last register of a counter until what is left of it is deleted: more than a run lasts (15 minutes),
+a signature is valid (15 minutes), and two clocks differ."""
+
+ATTEMPTS = 10
+"""How often a write is tried while other runs write the same record."""
 
 
 class Former(NamedTuple):
@@ -24,35 +31,55 @@ class Former(NamedTuple):
 
     mark: Deleted | None
     """None if it isn't known to be deleted. Otherwise, what is of this epoch or before is a remainder."""
-    least: Deleted
-    """A new counter of this name begins above this epoch and this limit."""
+    lost: Deleted
+    """The highest of all marks that were lost."""
+
+    @property
+    def least(self) -> Deleted:
+        """A new counter of this name begins above this epoch and this limit."""
+        return highest(self.mark or NEVER, self.lost)
 
 
 NOTHING = Former(None, NEVER)
 
 
 def former(counter: str, record: DeploymentRecord) -> Steps[Former]:
-    """Return what is known of a former counter of this name. If its mark may be lost, the highest mark counts."""
-    if not record.deletions.number:
+    """Return what is known of a former counter of this name, of which no register was found."""
+    # A register is deleted after the record knows its mark. So the record is read again, after the register.
+    present = (yield from one(op.ReadRecord())) or record
+    if not present.deletions.archive_id:
         return NOTHING
     mark = yield from one(op.ReadDeleted(counter))
-    archive_id = yield from one(op.DescribeArchive())  # after the read, and the record named it before
-    if Absent.UNREACHABLE in (mark, archive_id):
+    lost = yield from lost_marks(present)
+    if Absent.UNREACHABLE in (mark, lost):
         raise archive_unreachable(counter)
-    known = mark if isinstance(mark, Deleted) else None
-    if mark is not Absent.STRAY and archive_id == record.deletions.archive_id:
-        return Former(known, known or NEVER)
-    return Former(known, _highest(record.deletions.highest, known or NEVER))
+    assert isinstance(lost, Deleted)  # noqa: S101 (see above)
+    if mark is Absent.STRAY:
+        lost = highest(lost, present.deletions.highest)
+    return Former(mark if isinstance(mark, Deleted) else None, lost)
+
+
+def lost_marks(record: DeploymentRecord) -> Steps[Deleted | Absent]:
+    """Return the highest of all marks that were lost, or `UNREACHABLE` if the archive doesn't say."""
+    archive_id = yield from one(op.DescribeArchive())  # after what was read there, and the record named it before
+    if archive_id is Absent.UNREACHABLE:
+        return Absent.UNREACHABLE
+    deletions = record.deletions
+    return deletions.lost if archive_id == deletions.archive_id else highest(deletions.lost, deletions.highest)
 
 
 def remainders(
-    known: Former, register: Register | None, copy: Copy[Register] | None
+    known: Former, register: Register | None, copy: Copy[Register] | None, mirror_id: str
 ) -> tuple[Register | None, Copy[Register] | None]:
-    """Return the register and the copy if they are remainders of the former counter; otherwise None."""
+    """Return the register and the copy if they are remainders of the former counter; otherwise None.
+
+    If marks were lost, a copy without a register is one in a mirror that was restored.
+    """
     last = known.mark.epoch if known.mark else 0
+    restored = known.lost.epoch if register is None and copy is not None and copy.mirror_id != mirror_id else 0
     return (
         register if register is not None and register.epoch <= last else None,
-        copy if copy is not None and copy.original.epoch <= last else None,
+        copy if copy is not None and copy.original.epoch <= max(last, restored) else None,
     )
 
 
@@ -61,33 +88,52 @@ def deleting(register: Register, now: int) -> Register:
     return replace(register, epoch=register.epoch + 1, regions=(), ids=(), granted=now)
 
 
+def is_due(register: Register, now: int) -> bool:
+    """Return whether what is left of a deleted counter may be deleted, too."""
+    return not register.regions and now >= register.granted + GRACE
+
+
 def put_back(register: Register, layouts_id: str, known: Former) -> Register:
     """Return the register that a copy has, for a layouts table that has lost it.
 
-    If marks may be lost, the copy could be a remainder. Then its epoch ends at once, and the next one begins above all.
+    If marks were lost, the copy could be a remainder. Then its epoch ends at once, and the next one begins above all.
     """
     found = replace(register, layouts_id=layouts_id)
     if register.epoch > known.least.epoch:
         return found
-    epoch, limit = _highest(known.least, Deleted(register.epoch, register.limit))
+    epoch, limit = highest(known.least, Deleted(register.epoch, register.limit))
     return replace(found, epoch=epoch, limit=limit, base=limit + 1, window=0)
 
 
-def delete_items(observation: Observation, epoch: int) -> Steps[None]:
-    """Delete a counter's items up to this epoch in the regions that answer."""
-    found = observation.items.items()
-    regions = [region for region, item in found if isinstance(item, Item) and item.epoch <= epoch]
-    yield [op.DeleteItem(region, observation.register.counter, epoch) for region in regions]
+def close_items(observation: Observation) -> Steps[None]:
+    """Close the items of a counter that is being deleted, in the regions that answer."""
+    register, items, _ = observation
+    yield [
+        op.CloseItem(region, register.counter, item.epoch, register.epoch, deleted=True)
+        for region, item in items.items()
+        if isinstance(item, Item) and item.epoch <= register.epoch and not item.deleted
+    ]
 
 
-def delete_remainders(
-    unknown: Mapping[str, tuple[str, ...]], items: Mapping[str, Mapping[str, Item | Absent] | Absent]
+def delete_items(observation: Observation) -> Steps[None]:
+    """Delete the items of a deleted counter in the regions that answer."""
+    register, items, _ = observation
+    regions = [name for name, item in items.items() if isinstance(item, Item) and item.epoch <= register.epoch]
+    yield [op.DeleteItem(region, register.counter, register.epoch) for region in regions]
+
+
+def remove_remainders(
+    unknown: Mapping[str, tuple[str, ...]],
+    items: Mapping[str, Mapping[str, Item | Absent] | Absent],
+    record: DeploymentRecord,
 ) -> Steps[dict[str, tuple[str, ...]]]:
     """Delete items without a register whose counter was deleted. Return the others.
 
-    `unknown` are counters, and the regions that have an item of them; `items` are those of each region.
+    `unknown` are counters, and the regions that have an item of them; `items` are those of each region. If marks were
+    lost, an item that may be a remainder is closed: its counter begins above, should somebody create it.
     """
     marks = dict(zip(unknown, (yield [op.ReadDeleted(counter) for counter in unknown]), strict=True))
+    lost = (yield from lost_marks(record)) if unknown else NEVER
     left: dict[str, tuple[str, ...]] = {}
     writes: list[op.Operation] = []
     for counter, regions in unknown.items():
@@ -97,15 +143,16 @@ def delete_remainders(
             item = None if isinstance(there, Absent) else there.get(counter)
             if isinstance(mark, Deleted) and isinstance(item, Item) and item.epoch <= mark.epoch:
                 writes.append(op.DeleteItem(region, counter, mark.epoch))
-            else:
-                left[counter] = (*left.get(counter, ()), region)
+                continue
+            left[counter] = (*left.get(counter, ()), region)
+            may_be = isinstance(lost, Deleted) and isinstance(item, Item) and item.epoch <= lost.epoch
+            if may_be and isinstance(item, Item) and not item.deleted:
+                writes.append(op.CloseItem(region, counter, item.epoch, item.epoch, deleted=True))
     yield writes
     return left
 
 
-def remove(
-    counter: str, mark: Deleted, register: Register | None, copy: Copy[Register] | None, record: DeploymentRecord
-) -> Steps[bool]:
+def remove(counter: str, mark: Deleted, register: Register | None, copy: Copy[Register] | None) -> Steps[bool]:
     """Write the mark, and delete what the home region has of a counter. Return False if that can't be done yet.
 
     The record knows the highest mark before a register is gone, and so does its copy: should the archive be lost, too.
@@ -118,41 +165,47 @@ def remove(
         return False
     if archive_id != (yield from one(op.DescribeArchive())):
         return False  # nobody knows in which of the two the mark is
-    if register is not None:
-        present = yield from one(op.ReadRecord())
-        if present is None or present.admitted != record.admitted:
-            return True
-        known = yield from one(op.ReadRecordCopy())
-        mirror_id = yield from one(op.DescribeMirror())
-        if known is None or known.mirror_id != mirror_id:
-            return False  # the mirror isn't whole
-        noted = Copy(_noted(known.original, archive_id, mark), mirror_id)
-        if not (yield from one(op.WriteRecordCopy(known, noted))):
-            return True
-        if not (yield from one(op.DeleteRegister(register, present, _noted(present, archive_id, mark)))):
-            return True
+    if not (yield from note_mark(archive_id, mark)):
+        return False
+    if register is not None and not (yield from one(op.DeleteRegister(register))):
+        return True
     if copy is not None:
         yield [op.DeleteCopy(copy)]
     return True
 
 
+def note_mark(archive_id: str, mark: Deleted) -> Steps[bool]:
+    """Let the copy of the record know a mark, and then the record. Return False if that can't be done yet."""
+    for _ in range(ATTEMPTS):
+        record = yield from one(op.ReadRecord())
+        copy = yield from one(op.ReadRecordCopy())
+        layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
+        if record is None or record.layouts_id != layouts_id:
+            return False  # the layouts table was lost
+        if _noted(record, archive_id, mark) == record:
+            return True
+        if copy is None or copy.mirror_id != mirror_id:
+            return False  # the mirror was lost, and isn't whole yet
+        noted = Copy(_noted(copy.original, archive_id, mark), mirror_id)
+        if copy != noted and not (yield from one(op.WriteRecordCopy(copy, noted))):
+            continue
+        if (yield from one(op.WriteRecord(record, _noted(mirrored(record, copy.original), archive_id, mark)))):
+            return True
+    return False
+
+
 def mirrored(record: DeploymentRecord, copy: DeploymentRecord) -> DeploymentRecord:
-    """Return the record for the mirror, whose `copy` already knows of a deletion that is under way."""
-    if copy.deletions.number <= record.deletions.number:
-        return record
-    first_epoch, first_base = max(record.first_epoch, copy.first_epoch), max(record.first_base, copy.first_base)
-    return replace(record, deletions=copy.deletions, first_epoch=first_epoch, first_base=first_base)
+    """Return the record with all that its copy knows of deletions. The copy is written first."""
+    mine, its = record.deletions, copy.deletions
+    if mine.archive_id == its.archive_id:
+        known = Deletions(its.archive_id, highest(mine.highest, its.highest), highest(mine.lost, its.lost))
+    else:
+        known = its._replace(lost=highest(its.lost, mine.lost, mine.highest))
+    return replace(record, deletions=known)
 
 
 def _noted(record: DeploymentRecord, archive_id: str, mark: Deleted) -> DeploymentRecord:
-    """Return the record after a deletion. If the marks of former ones are lost, all begins above them for ever."""
-    number, known_id, highest = record.deletions
-    if number and known_id != archive_id:
-        epoch, limit = highest
-        first_epoch, first_base = max(record.first_epoch, epoch + 1), max(record.first_base, limit + 1)
-        record, highest = replace(record, first_epoch=first_epoch, first_base=first_base), NEVER
-    return replace(record, deletions=Deletions(number + 1, archive_id, _highest(highest, mark)))
-
-
-def _highest(one: Deleted, other: Deleted) -> Deleted:
-    return Deleted(max(one.epoch, other.epoch), max(one.limit, other.limit))
+    known_id, known, lost = record.deletions
+    if known_id != archive_id:  # the marks of former deletions are lost
+        known, lost = NEVER, highest(lost, known)
+    return replace(record, deletions=Deletions(archive_id, highest(known, mark), lost))

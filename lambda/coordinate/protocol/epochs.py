@@ -79,11 +79,15 @@ def first_register(
     """Return the first register of a counter, above what is `known` of a former one of this name.
 
     If anything else is found of the counter, its register and its copy were lost, and only a floor can say what was
-    minted. Return None if nothing is found, and it may not be created.
+    minted. Return None if it may not be created, and nothing is found but items, without a floor: it is unknown.
     """
     desired, deleted = record.desired, known.mark.epoch if known.mark else 0
     items, _ = yield from read_items((*desired.regions, *desired.leaving), counter)
-    found = {region: item for region, item in items.items() if isinstance(item, Item) and item.epoch > deleted}
+    found = {
+        region: item
+        for region, item in items.items()
+        if isinstance(item, Item) and item.epoch > (known.least.epoch if item.deleted else deleted)
+    }
     whole = yield from _whole(record)
     if record.restored and whole:
         # The mirror has no copy of this register, so either nothing was ever done by it, or the counter was deleted. A
@@ -92,9 +96,9 @@ def first_register(
     elif record.has_reported(counter, after=deleted):
         whole = False  # somebody has deleted its register
     past = [lost for lost in (register, copy.original if copy else None) if lost is not None]
-    if not found and not past and not may_create:
-        return None
     floor = desired.floor(counter)
+    if not past and not may_create and not (found and floor):
+        return None
     base = max([record.first_base, known.least.limit + 1, *(lost.base for lost in past)])
     if not found and not past and whole:
         epoch = max(record.first_epoch, known.least.epoch + 1)

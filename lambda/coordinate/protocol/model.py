@@ -66,8 +66,6 @@ class Admitted(NamedTuple):
 
     layouts_id: str
     token: str
-    deletions: int
-    """As `Deletions.number`: who has seen that a counter has no register doesn't write one after a deletion."""
 
 
 class Deleted(NamedTuple):
@@ -80,15 +78,23 @@ class Deleted(NamedTuple):
     limit: int
 
 
+NEVER = Deleted(0, 0)
+
+
+def highest(*marks: Deleted) -> Deleted:
+    """Return the highest epoch and the highest limit of any of the marks."""
+    return Deleted(max(mark.epoch for mark in marks), max(mark.limit for mark in marks))
+
+
 class Deletions(NamedTuple):
     """What is known of the marks of all deleted counters, should they be lost."""
 
-    number: int = 0
-    """How many counters were deleted."""
     archive_id: str = ""
-    """The id of the archive that has their marks."""
-    highest: Deleted = Deleted(0, 0)
-    """The highest epoch and the highest limit of any mark there."""
+    """The id of the archive that has them; "" if no counter was ever deleted."""
+    highest: Deleted = NEVER
+    """The highest of them."""
+    lost: Deleted = NEVER
+    """The highest of those that were lost with an archive."""
 
 
 NO_DELETIONS = Deletions()
@@ -143,7 +149,7 @@ class DeploymentRecord:
     @property
     def admitted(self) -> Admitted:
         """What identifies it."""
-        return Admitted(self.layouts_id, self.token, self.deletions.number)
+        return Admitted(self.layouts_id, self.token)
 
     def has_reported(self, counter: str, after: int = 0) -> bool:
         """Return whether a counter of the settings had its layout once, in an epoch `after` this one."""
@@ -170,7 +176,7 @@ class Register:
     """How many integers a region gets when the limit is raised; 0 if the register was lost and items were adopted as
     they are: then the epoch has no layout of its own, and ends at once."""
     granted: int
-    """When the limit was set, in seconds since 1970."""
+    """When the limit was set, or the deletion began, in seconds since 1970."""
     preceding: int = 0
     """The epoch of the layout before this one, if the archive has it; otherwise 0."""
 
@@ -213,6 +219,8 @@ class Item:
     opening: str | None = None
     past: tuple[int, int] | None = field(default=None, compare=False)
     """The epoch in which it was before, and the last integer issued in it. Only questions about owners need it."""
+    deleted: bool = False
+    """Whether its counter is being deleted. To callers, there is no such counter then."""
 
 
 Items = Mapping[str, Item | Absent | None]

@@ -113,11 +113,9 @@ class WriteRegister(Operation):
 
 @dataclass(frozen=True, slots=True)
 class DeleteRegister(Operation):
-    """Delete a counter's register, and write the record. Condition: it is still `record`, which counts deletions."""
+    """Delete a counter's register. Condition: it is still `old`."""
 
     old: Register
-    record: DeploymentRecord
-    new: DeploymentRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,13 +287,15 @@ class AdoptItem(Operation):
 class CloseItem(Operation):
     """Fence an item at what it has issued, and bring it to `epoch`. If that is later, its `past` is then `over`.
 
-    It can't be opened any more. Condition: the item is of the epoch `over`, which isn't later than `epoch`.
+    It can't be opened any more. With `deleted`, callers see no such counter. Condition: the item is of the epoch
+    `over`, which isn't later than `epoch`.
     """
 
     region: str
     counter: str
     over: int
     epoch: int
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

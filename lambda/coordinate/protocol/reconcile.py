@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import operations as op
-from .deletion import NOTHING, delete_items, delete_remainders, deleting, former, put_back, remainders, remove
+from .deletion import (
+    NOTHING,
+    close_items,
+    delete_items,
+    deleting,
+    former,
+    is_due,
+    put_back,
+    remainders,
+    remove,
+    remove_remainders,
+)
 from .epochs import (
     adopt,
     apply_register,
@@ -25,7 +36,7 @@ from .epochs import (
 from .history import unrecorded
 from .model import Absent, Copy, Deleted, DeploymentRecord, Item, Items, Refused, Register
 from .operations import Observation, Steps, one, read_items
-from .plan import Apply, Change, Conflict, End, PutItems, Reconciled, plan
+from .plan import Apply, Change, Conflict, End, PutItems, Reconciled, beginning, plan
 from .refusals import (
     ahead,
     being_deleted,
@@ -109,7 +120,8 @@ def reconcile(
 def delete(counter: str, run: str) -> Steps[None]:
     """Delete a counter that the settings don't have. One that is deleted already is no error.
 
-    It is reconciled first: then its register is known to bound all that was minted.
+    It is reconciled first: then its register is known to bound all that was minted. What is left of it is deleted by a
+    later run.
     """
     for number in range(ROUNDS):
         record = yield from one(op.ReadRecord())
@@ -150,11 +162,14 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gon
         raise lost_layouts(layouts_id)
     may_create = may_create or counter in record.desired.counters
     is_missing, known = register is None or register.layouts_id != layouts_id, NOTHING
-    if is_missing or copy is None or copy.mirror_id != mirror_id:
+    if is_missing:
         known = yield from former(counter, record)
-        left, copy_left = remainders(known, register, copy)
+        left, copy_left = remainders(known, register, copy, mirror_id)
+        if copy_left and not known.mark:
+            yield [op.DeleteCopy(copy_left)]
+            return again
         if known.mark and (left or copy_left):
-            done = yield from remove(counter, known.mark, left, copy_left, record)
+            done = yield from remove(counter, known.mark, left, copy_left)
             return again if done else _unfinished(counter, may_create=may_create)
     if register is None or register.layouts_id != layouts_id:
         read_again = yield from one(op.ReadCopy(counter))  # the first one may be from long before the loss
@@ -210,11 +225,18 @@ def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound | Gone]:
     record, mirror_id, now, (register, items, ids), created, may_create, wanted = inspected
     counter = register.counter
     again = NextRound(record, None, created, may_create, wanted)
+    if not register.regions and may_create:  # it goes on above all that was minted
+        base = max(register.limit + 1, record.desired.floor(counter))
+        following = beginning(counter, register.layouts_id, register.epoch + 1, record, base, now)
+        created = yield from _write(register, following, record, Copy(register, mirror_id), mirror_id)
+        return again._replace(created=created or again.created)
     if not register.regions:
-        mark, copy = Deleted(register.epoch, register.limit), Copy(register, mirror_id)
-        yield from delete_items(inspected.observation, mark.epoch)
-        done = yield from remove(counter, mark, register, copy, record)
-        return again if done else _unfinished(counter, may_create=may_create)
+        yield from close_items(inspected.observation)
+        if is_due(register, now):
+            yield from delete_items(inspected.observation)
+            mark = Deleted(register.epoch, register.limit)
+            yield from remove(counter, mark, register, Copy(register, mirror_id))
+        return Gone()
     match plan(register, record, items, ids, now, wanted):
         case Reconciled(pending):
             return Outcome(register, pending, created)
@@ -343,8 +365,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             (rest if mints else urgent)[name] = observation
     rest = dict(sorted(rest.items(), key=lambda entry: here[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
-    if record.deletions.number:
-        unknown = yield from delete_remainders(unknown, scans)
+    if record.deletions.archive_id:
+        unknown = yield from remove_remainders(unknown, scans, record)
     again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}

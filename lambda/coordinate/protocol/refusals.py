@@ -177,6 +177,14 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
     )
 
 
+def nowhere(regions: Sequence[str]) -> Refused:
+    """Return the refusal to admit a deployment of which no region answers."""
+    return Refused(
+        f"none of {', '.join(regions)} answers, so no region of this layout could mint. Deploy again when one does. "
+        f"{NOTHING_CHANGED}"
+    )
+
+
 def unhealthy(region: str, problem: str) -> Refused:
     """Return the refusal to go on with a deployment, since a region doesn't work after its update."""
     return Refused(

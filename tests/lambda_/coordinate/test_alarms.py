@@ -10,11 +10,13 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.metrics import Metrics
 from coordinate.protocol.model import Item
+from coordinate.protocol.operations import ScanRegisters
 
 from tests.components.aws_answers import ALARM, COMPOSITE
 from tests.components.monitoring.evaluation import Series, composite, history
 from tests.components.running import HOME, PREFIX, THREE, config
 from tests.components.running import deploy as deploy_program
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before
 from tests.lambda_.coordinator_calls import deploy, make_table, put_item, scheduled_run
 from tests.lambda_.fixtures import Ask, Stack
 
@@ -105,10 +107,14 @@ def test_a_conflict_fails_every_run_until_it_is_solved(recording: Recording, sta
     assert states["failedRuns"].index("ALARM") == 15
 
 
-def test_an_unfinished_change_is_told_after_15_minutes(recording: Recording, stack: Stack) -> None:
+def test_an_unfinished_change_is_told_after_15_minutes(
+    recording: Recording, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        crash_before(ScanRegisters, patch)
+        with pytest.raises(Crash):
+            deploy("us-west-2")  # admitted
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
-    with pytest.raises(CoordinatorError, match="none of us-west-2 answers"):
-        deploy("us-west-2")
     recording.scheduled_run(5, 10, 15, 20, 25)
 
     states = recording.states(29)

@@ -1,10 +1,21 @@
-"""A counter is deleted: it is gone everywhere, and what is created again of its name begins above."""
+"""A counter is deleted: callers see none at once, what is left goes later, and one of its name begins above."""
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.operations import DeleteCopy, DeleteItem, DeleteRegister, ReadDeleted, WriteDeleted
+from coordinate.protocol.deletion import GRACE
+from coordinate.protocol.operations import (
+    CloseItem,
+    DeleteCopy,
+    DeleteItem,
+    DeleteRegister,
+    ReadDeleted,
+    WriteDeleted,
+    WriteRecord,
+)
 
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, short_of_time
 from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
@@ -23,21 +34,58 @@ def is_left(stack: Stack, counter: str = "orders") -> list[str]:
     return left + [region for region in REGIONS if item(stack, region, counter) is not None]
 
 
-def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask) -> None:
+@pytest.fixture
+def an_hour_passes(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`an_hour_passes()` sets the coordinator's clock forward."""
+    return lambda: monkeypatch.setattr(
+        "coordinate.handler.time", SimpleNamespace(time=lambda: time.time() + GRACE, perf_counter=time.perf_counter)
+    )
+
+
+def minted(ask: Ask) -> list[int]:
+    """Mint an integer of orders in each region."""
+    return [ask("POST", "/orders", region)["document"]["integer"] for region in REGIONS]
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any, later: bool) -> None:
     laid_out()
     create("orders")
-    assert [ask("POST", "/orders", region)["document"]["integer"] for region in REGIONS] == [1, 2, 3]
+    assert minted(ask) == [1, 2, 3]
     before = register(stack, "orders")
     assert before is not None
 
     assert delete("orders") == {"deleted": ["orders"]}
-
-    assert is_left(stack) == []
-    assert ask("POST", "/orders")["statusCode"] == 404
     assert "unknown" not in scheduled_run()
-    assert create("orders")["counters"]["orders"]["base"] == before.limit + 1
-    assert ask("POST", "/orders")["document"]["integer"] == before.limit + 1
+
+    assert [ask("POST", "/orders", region)["statusCode"] for region in REGIONS] == [404] * 3
+    assert ask("POST", "/orders?count=2")["statusCode"] == ask("GET", "/orders/1")["statusCode"] == 404
+    assert len(is_left(stack)) == 2 + 3, "a late write may still be under way"
+    if later:
+        an_hour_passes()
+        assert "unknown" not in scheduled_run()
+        assert is_left(stack) == []
+        assert ask("POST", "/orders")["statusCode"] == 404
+    reply = create("orders")
+    assert (reply["created"], reply["counters"]["orders"]["base"]) == (["orders"], before.limit + 1)
+    assert minted(ask) == [before.limit + 1, before.limit + 2, before.limit + 3]
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
+
+
+def test_it_may_be_deleted_again_and_again(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
+    laid_out()
+    integers: list[int] = []
+    for _ in range(3):
+        create("orders")
+        integers += minted(ask)
+        delete("orders")
+    an_hour_passes()
+    scheduled_run()
+
+    create("orders")
+
+    integers += minted(ask)
+    assert integers == sorted({*integers})
 
 
 def test_a_deletion_is_repeated(stack: Stack) -> None:
@@ -47,14 +95,32 @@ def test_a_deletion_is_repeated(stack: Stack) -> None:
     assert delete("orders") == delete("orders")
 
 
-@pytest.mark.parametrize("kind", [WriteDeleted, DeleteItem, DeleteRegister, DeleteCopy])
-def test_an_interrupted_deletion_goes_on(stack: Stack, monkeypatch: pytest.MonkeyPatch, kind: type[Any]) -> None:
+def test_an_interrupted_deletion_goes_on(stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out()
     create("orders")
     with monkeypatch.context() as patch:
-        crash_before(kind, patch)
+        crash_before(CloseItem, patch)
         with pytest.raises(Crash):
             delete("orders")
+    assert minted(ask) == [1, 2, 3]
+
+    scheduled_run()
+
+    assert ask("POST", "/orders")["statusCode"] == 404
+
+
+@pytest.mark.parametrize("kind", [WriteRecord, WriteDeleted, DeleteItem, DeleteRegister, DeleteCopy])
+def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, an_hour_passes: Any, kind: type[Any]
+) -> None:
+    laid_out()
+    create("orders")
+    delete("orders")
+    an_hour_passes()
+    with monkeypatch.context() as patch:
+        crash_before(kind, patch)
+        with pytest.raises(Crash):
+            scheduled_run()
 
     scheduled_run()
 
@@ -91,7 +157,7 @@ def test_time_runs_out(stack: Stack) -> None:
         send({"delete": ["orders", "invoices"]}, short_of_time(1))
 
 
-def test_what_was_in_a_region_that_did_not_answer_is_deleted_later(stack: Stack, ask: Ask) -> None:
+def test_what_was_in_a_region_that_did_not_answer_is_deleted_later(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
     laid_out()
     create("orders")
     ask("POST", "/orders", "eu-west-1")
@@ -100,6 +166,8 @@ def test_what_was_in_a_region_that_did_not_answer_is_deleted_later(stack: Stack,
     )
     before = found.get("Item", {})
     delete("orders")
+    an_hour_passes()
+    scheduled_run()
     stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.counters, Item=before)  # as if it had been away
     assert ask("POST", "/orders", "eu-west-1")["document"]["integer"] == 5
 

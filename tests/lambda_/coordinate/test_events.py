@@ -170,8 +170,8 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({**DEPLOYMENT, "desired": ["us-east-1"]}, "desired: ['us-east-1'] is not an object."),
         ({**DEPLOYMENT, "follows": 3}, 'follows: 3 is not the token of a deployment record, nor "".'),
         ({"desired": DESIRED, "requested": NOW}, 'follows: None is not the token of a deployment record, nor "".'),
-        ({"desired": DESIRED, "follows": ""}, "requested: None is not an integer from 0 to 9007199254740992."),
-        ({**DEPLOYMENT, "requested": "now"}, "requested: 'now' is not an integer from 0 to 9007199254740992."),
+        ({"desired": DESIRED, "follows": ""}, "requested: None is not an integer from 0 to 253370764800."),
+        ({**DEPLOYMENT, "requested": "now"}, "requested: 'now' is not an integer from 0 to 253370764800."),
     ],
 )
 def test_what_is_wrong_is_named(event: dict[str, Any], message: str) -> None:

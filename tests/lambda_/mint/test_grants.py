@@ -50,15 +50,16 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return set_clock
 
 
-def asked(stack: Stack, region: str = HOME) -> int | None:
-    """Return when the region asked last."""
-    dynamodb = stack.aws.client("dynamodb", region)
-    found = dynamodb.get_item(TableName=stack.receipts, Key={"receipt": {"S": ASKED_KEY}}).get("Item")
+def asked(stack: Stack, counter: str = "") -> int | None:
+    """Return when the region asked last, at all or for a counter."""
+    dynamodb = stack.aws.client("dynamodb", HOME)
+    key: Any = {"receipt": {"S": f"{ASKED_KEY}{counter}"}}
+    found = dynamodb.get_item(TableName=stack.receipts, Key=key).get("Item")
     return int(found["at"].get("N", "")) if found else None
 
 
-def put_asked(stack: Stack, at: int) -> None:
-    record: Any = {"receipt": {"S": ASKED_KEY}, "at": {"N": str(at)}}
+def put_asked(stack: Stack, at: int, counter: str = "") -> None:
+    record: Any = {"receipt": {"S": f"{ASKED_KEY}{counter}"}, "at": {"N": str(at)}}
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.receipts, Item=record)
 
 
@@ -97,6 +98,7 @@ def test_of_many_functions_one_asks_and_all_tell_their_callers(ask: Ask, stack: 
     assert {refused(response) for response in responses} == {(503, "3", True)}
     assert len(sent) == 1
     assert asked(stack) == NOW
+    assert {asked(stack, "/integers"), asked(stack, "/orders")} == {NOW, None}
 
 
 def test_a_region_asks_again_after_some_seconds(
@@ -104,13 +106,26 @@ def test_a_region_asks_again_after_some_seconds(
 ) -> None:
     put_item(stack, HOME, USED_UP)
     times: list[float] = []
-    for second in (0, 1, 2, 3, 4, 5, 6, 60):
+    for second in (0, 1, 4, 5, 6, 9, 10, 60):
         at(second)
         before = len(sent)
         assert refused(ask()) == (503, "3", True)
         times += [second] * (len(sent) - before)
 
-    assert times == [0, 3, 6, 60]
+    assert times == [0, 5, 10, 60]
+
+
+def test_a_counter_that_asks_in_vain_leaves_room_for_others(
+    ask: Ask, stack: Stack, sent: Sent, at: Callable[[float], None]
+) -> None:
+    for counter in ("integers", "orders"):
+        put_item(stack, HOME, USED_UP, counter)
+    for second in range(11):
+        at(second)
+        ask("POST", "/")  # first, whenever anybody may ask
+        ask("POST", "/orders")
+
+    assert [event["grant"] for _, event in sent] == ["integers", "orders"] * 2 + ["integers"]
 
 
 def test_every_region_asks_by_itself(ask: Ask, stack: Stack, sent: Sent) -> None:
@@ -122,10 +137,13 @@ def test_every_region_asks_by_itself(ask: Ask, stack: Stack, sent: Sent) -> None
 
 
 @pytest.mark.parametrize(("ahead", "expected"), [(60, 0), (61, 1), (10**9, 1)])
+@pytest.mark.parametrize("counter", ["", "/integers"])
 @pytest.mark.usefixtures("at")
-def test_a_wrong_clock_stops_no_region_for_long(ask: Ask, stack: Stack, sent: Sent, ahead: int, expected: int) -> None:
+def test_a_wrong_clock_stops_no_region_for_long(
+    ask: Ask, stack: Stack, sent: Sent, counter: str, ahead: int, expected: int
+) -> None:
     put_item(stack, HOME, USED_UP)
-    put_asked(stack, NOW + ahead)
+    put_asked(stack, NOW + ahead, counter)
 
     ask()
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.admit import LATEST, admit, finish
-from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, Refused
-from coordinate.protocol.operations import ScanItems, WriteRecord, WriteRecordCopy
+from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Refused
+from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror, World
@@ -43,6 +43,8 @@ def refusal(world: World, deployment: Deploy | None, now: int = NOW) -> str:
 def world() -> World:
     """A world in which the third deployment is reconciled."""
     world = World()
+    for region in "abc":
+        world.make_table(region)
     world.layouts.record = replace(record("a", "b", number=3, follows=2), reconciled=True)
     world.layouts.registers["c"] = register("a", "b")
     world.mirror.copies["c"] = Copy(register("a", "b"), "mirror 1")
@@ -199,12 +201,12 @@ def test_a_restored_record_is_not_the_one_that_stood_last(world: World) -> None:
 
 def test_one_that_recreated_the_layouts_is_not_outdated(world: World) -> None:
     world.layouts = Layouts("layouts 2")
-    asked = deployment("a", follows="", layoutsLabel="the new label")
+    asked = deployment("a", follows="", layoutsLabel="a layouts 2")
 
     found = admitted(world, asked)
     assert found is not None
     assert (found.number, found.desired, found.restored) == (4, asked.desired, True)
-    outdated = deployment("b", follows="", layoutsLabel="the new label")
+    outdated = deployment("b", follows="", layoutsLabel="a layouts 2")
     assert found.token == LATER
     assert "another deployment for a was admitted since" in refusal(world, outdated)
 
@@ -320,16 +322,66 @@ def test_a_floor_for_all_counters_is_the_way_back() -> None:
     assert "both tables were lost" in refusal(world, deployment("a", "b", follows="7", floors={"c": 5}))
     found = admitted(world, deployment("a", "b", follows="7", floors={"*": 5}))
     expected = record("a", "b", number=8, follows=7, token=NEW, floors={"*": 5})
-    assert found == replace(expected, first_epoch=NOW, first_base=5)
+    assert found == replace(expected, first_epoch=NOW, first_base=5, deletions=Deletions("archive 1"))
 
 
 def test_where_counters_begin_is_kept_by_later_deployments(world: World) -> None:
     assert world.layouts.record is not None
-    world.layouts.record = replace(world.layouts.record, first_epoch=NOW, first_base=5)
+    found = replace(world.layouts.record, first_epoch=NOW, first_base=5)
 
-    found = admitted(world, deployment("a", follows="3"))
+    cases: list[tuple[dict[str, int], int]] = [({}, 5), ({"*": 4}, 5), ({"c": 9}, 5), ({"*": 9}, 9), ({}, 9)]
+    for window, (floors, expected) in enumerate(cases, 1):
+        world.layouts.record = replace(found, token="3")
+        found = admitted(world, deployment("a", "b", follows="3", floors=floors, window=window))
+        assert found is not None
+        assert (found.first_epoch, found.first_base) == (NOW, expected), "a floor may be corrected"
+
+
+@pytest.mark.parametrize("what", ["unreachable", "gone"])
+def test_a_deployment_of_which_no_region_answers_is_not_admitted(world: World, what: str) -> None:
+    for region in "ab":
+        if what == "gone":
+            world.delete_table(region)
+        else:
+            world.unreachable.add(region)
+
+    assert "none of a, b answers" in refusal(world, deployment("a", "b", follows="3", window=9))
+    found = admitted(world, deployment("a", "c", follows="3"))
     assert found is not None
-    assert (found.number, found.first_epoch, found.first_base) == (4, NOW, 5)
+    assert found.number == 4
+
+
+def test_what_is_known_of_deleted_counters_outlives_both_tables_at_home() -> None:
+    high, higher = Deleted(3, 90), Deleted(5, 50)
+    for archive_id, lost in (("archive 1", Deleted(0, 0)), ("archive 0", Deleted(5, 90))):
+        world = World()
+        known = replace(record("a", number=7, layouts_id="layouts 0"), deletions=Deletions(archive_id, high))
+        world.layouts.record = known
+        world.mirror.record = Copy(replace(known, deletions=Deletions(archive_id, higher)), "mirror 0")
+
+        found = admitted(world, deployment("a", follows="7", floors={"*": 5}))
+        assert found is not None
+        assert found.deletions == Deletions("archive 1", Deleted(5, 90), lost)
+
+
+def test_a_layouts_table_without_a_stream_is_not_the_first_one() -> None:
+    """Somebody has made it by hand, or restored it."""
+    world = World()
+
+    def without_a_stream(operation: Operation) -> object:
+        return "" if isinstance(operation, DescribeStream) else world.carry_out(operation)
+
+    with pytest.raises(Refused, match="Pulumi's state: the first layouts table"):
+        SimulatedCoordinator(admit(deployment("a"), "run")).finish(without_a_stream)
+
+
+def test_a_deployment_of_the_table_before_overrules_none_after_the_loss(world: World) -> None:
+    outdated = deployment("b", follows="3")
+    world.layouts = Layouts("layouts 2")
+    asked = deployment("a", follows="", layoutsLabel="a layouts 2")
+    assert admitted(world, asked) is not None
+
+    assert "another deployment for a was admitted since" in refusal(world, outdated)
 
 
 def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:

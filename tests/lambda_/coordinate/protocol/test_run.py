@@ -3,20 +3,33 @@
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import MayBegin, Operation
+from coordinate.events import ScheduledRun
+from coordinate.protocol.model import Absent, Refused
+from coordinate.protocol.operations import MayBegin, Operation, ReadCopy, TakeRunLock
+from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld
+from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror
 from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+
+
+def refused(world: CheckedWorld) -> None:
+    """Deploy x alone, which is unreachable as soon as the deployment was admitted."""
+    world.make_table("x")
+
+    def unreachable_then(operation: Operation) -> Any:
+        world.unreachable |= {"x"} if isinstance(operation, TakeRunLock) else set()
+        return world.carry_out(operation)
+
+    with pytest.raises(Refused, match="none of x answers"):
+        deployment(world, "x", "refused", leaving="ab").finish(unreachable_then)
 
 
 def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    world.unreachable.add("x")
-    with pytest.raises(Refused, match="none of x answers"):
-        deployed(world, "x", leaving="ab")
+    refused(world)
     world.mirror = Mirror("mirror 2")
     for _ in ("writes the copies", "sees that all are there"):
         with pytest.raises(Refused, match="none of x answers"):
@@ -43,13 +56,25 @@ def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     assert world.mirror.record.original.desired.regions == ("b", "a")
 
 
-def test_nothing_is_said_of_a_mirror_that_may_lack_a_copy() -> None:
+def test_what_is_nobodys_does_not_keep_the_mirror_from_being_whole() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     world.stray = {"mirror"}
     world.mirror.record = None
-    world.unreachable.add("x")
-    with pytest.raises(Refused, match="none of x answers"):
-        deployed(world, "x", leaving="ab")
+    refused(world)
 
+    assert world.mirror.record is not None
+
+
+def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    world.mirror.record = None
+
+    def unreadable(operation: Operation) -> Any:
+        return Absent.STRAY if isinstance(operation, ReadCopy) else world.carry_out(operation)
+
+    del world.mirror.copies["c"]
+    with pytest.raises(Refused, match="can't be read"):
+        SimulatedCoordinator(run(ScheduledRun(), "schedule", RunResult())).finish(unreadable)
     assert world.mirror.record is None

@@ -148,14 +148,15 @@ def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, a
     laid_out(HOME)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU, "us-west-2")
-        with pytest.raises(CoordinatorError, match=r"none of eu-west-1, us-west-2 answers.*Nothing was deleted"):
+        with pytest.raises(CoordinatorError, match=r"none of eu-west-1, us-west-2 answers.*Nothing was changed"):
             deploy(EU, "us-west-2")
     found = item(stack, HOME)
     assert found is not None
     assert (found.epoch, found.fenced) == (1, False)
     assert ask()["document"]["integer"] == 1
 
-    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {EU, "us-west-2"}
+    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {HOME}
+    assert deploy(EU, "us-west-2")["counters"]["integers"]["regions"].keys() == {EU, "us-west-2"}
 
 
 def test_a_home_region_that_refuses_is_said(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
