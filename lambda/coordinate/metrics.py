@@ -93,8 +93,10 @@ def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
         if known is not None and _is_lost(scan.items[region], scan.ids[region], known, name)
     }
     lost = [f"{region} counters" for region in scan.items if region in without]
-    put_back = {name for name, copy in scan.copies.items() if copy.mirror_id == scan.mirror_id} - scan.registers.keys()
-    if put_back or any(register.layouts_id != scan.layouts_id for register in scan.registers.values()):
+    here = {name for name, copy in scan.copies.items() if copy.mirror_id == scan.mirror_id and copy.original.regions}
+    if here - scan.registers.keys() or any(
+        register.layouts_id != scan.layouts_id for register in scan.registers.values()
+    ):
         lost.append("home layouts")
     emptied = bool(scan.registers) and not scan.copies and record is not None and record.report != "{}"
     if emptied or any(copy.mirror_id != scan.mirror_id for copy in scan.copies.values()):

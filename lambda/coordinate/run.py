@@ -147,7 +147,8 @@ def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
     answers = yield Parallel(_delete_one(counter, token, result) for counter in counters)
     refused = [str(answer) for answer in answers if isinstance(answer, Refused)]
     if refused:
-        raise Refused("\n".join(refused))
+        done = [f"Deleted: {', '.join(sorted(result.deleted))}."] if result.deleted else []
+        raise Refused("\n".join([*refused, *done]))
     if not all(answers):
         raise Refused(f"{len(result.deleted)} of {len(counters)} counters are deleted; time ran out. Send it again.")
     result.asked = counters

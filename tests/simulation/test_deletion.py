@@ -5,10 +5,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from coordinate.events import Create, Delete, ScheduledRun
+from coordinate.events import Create, Delete, Grant, ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.model import Refused
+from coordinate.protocol.model import Absent, Refused
 from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice
@@ -219,6 +219,19 @@ def test_marks_in_the_archive_outlive_both_tables_at_home() -> None:
     assert min(mint(world)) > world.archive.deleted["e"].limit
 
 
+def test_a_floor_for_all_counters_brings_no_deleted_one_back() -> None:
+    world = created()
+    delete(world)
+    for name in ("layouts", "mirror"):
+        world.lose(name, "recreated", Random(0))
+
+    result = deployment(world, ("a", "b"), "deployment", floor=5_000).finish(world.carry_out)
+    assert (set(result.outcomes), result.scan.unknown) == ({"c"}, {"e": ("a", "b")})
+    assert mint(world) == []
+    create(world)
+    assert min(mint(world)) >= 5_000
+
+
 def test_what_a_restored_table_has_is_closed_though_its_mark_was_lost() -> None:
     world = created()
     world.keep("a")
@@ -263,3 +276,80 @@ def test_many_counters_are_deleted_with_one_write_of_the_record() -> None:
 
     assert world.layouts.registers.keys() == {"c"}
     assert len(written) == 1
+
+
+def forgotten_mark(world: CheckedWorld) -> None:
+    """Create a counter, delete it, and lose its mark with the archive."""
+    starting(Create(("f",)), "creation of f").finish(world.carry_out)
+    starting(Delete(("f",)), "deletion of f").finish(world.carry_out)
+    world.now += GRACE
+    scheduled_run(world, "removal of f")
+    world.lose("archive", "recreated", Random(0))
+    scheduled_run(world, "without an archive")
+
+
+def test_a_counter_that_was_lost_is_not_taken_for_one_that_was_deleted() -> None:
+    world = created()
+    forgotten_mark(world)
+    for number in range(5):
+        mint(world, 50)
+        grant = SimulatedCoordinator(run(Grant("e", 5), f"grant {number}", RunResult()))
+        grant.finish(world.carry_out)
+    del world.layouts.registers["e"], world.mirror.copies["e"]
+
+    assert scheduled_run(world, "last").scan.unknown == {"e": ("a", "b")}
+    with pytest.raises(Refused, match="e: a, b already have an item of this counter"):
+        create(world)
+
+
+def test_a_floor_lets_a_counter_go_on_though_marks_were_lost() -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    world.keep("mirror")
+    forgotten_mark(world)
+    create(world)
+    mint(world)
+    world.lose("layouts", "recreated", Random(0))
+    world.lose("mirror", "restored", Random(0))
+
+    result = deployment(world, ("a", "b"), "deployment", floor=5_000).finish(world.carry_out)
+    assert "e" in result.outcomes
+    assert min(mint(world)) >= 5_000
+
+
+def test_a_region_that_missed_the_deletion_stops_no_counter_of_that_name() -> None:
+    world = created()
+
+    def unreachable_then(operation: op.Operation) -> Any:
+        world.unreachable |= {"a"} if isinstance(operation, op.CloseItem) else set()
+        return world.carry_out(operation)
+
+    starting(Delete(("e",)), "deletion").finish(unreachable_then)
+    world.now += GRACE
+    scheduled_run(world)
+    assert world.item("a", "e") is not None
+    world.lose("archive", "recreated", Random(0))
+    world.unreachable.clear()
+
+    for name in ("first", "second"):
+        deployment(world, ("a", "b"), name, counters=("c", "e")).finish(world.carry_out)
+    assert len(mint(world)) == 10
+
+
+def test_registers_are_put_back_though_the_archive_does_not_answer() -> None:
+    world = created()
+    starting(Create(("f",)), "creation of f").finish(world.carry_out)
+    starting(Delete(("f",)), "deletion of f").finish(world.carry_out)
+    world.now += GRACE
+    scheduled_run(world, "removal of f")
+    world.lose("layouts", "recreated", Random(0))
+
+    def without_archive(operation: op.Operation) -> Any:
+        return Absent.UNREACHABLE if isinstance(operation, op.OnArchive) else world.carry_out(operation)
+
+    for name in ("first", "second"):
+        SimulatedCoordinator(run(ScheduledRun(), name, RunResult())).finish(without_archive)
+    assert world.layouts.registers.keys() == {"c", "e"}
+    assert len(mint(world)) == 10
+    with pytest.raises(Refused, match="f: the archive doesn't answer"):
+        starting(Create(("f",)), "again").finish(without_archive)

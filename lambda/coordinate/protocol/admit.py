@@ -35,9 +35,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
 
     Raises:
         Refused: the deployment is outdated, has a floor for an unknown counter, or none of its regions answers; the
-            layouts table and its mirror
-            are both lost; or a region doesn't answer at the first deployment. Nothing was changed then, except that a
-            lost record may have been put back.
+            layouts table and its mirror are both lost; or a region doesn't answer at the first deployment. Nothing was
+            changed then, except that a lost record may have been put back.
     """
     for attempt in count():
         token = f"{run}/{attempt}"  # what was written by a former attempt isn't what this one writes

@@ -43,19 +43,21 @@ class Former(NamedTuple):
 NOTHING = Former(None, NEVER)
 
 
-def former(counter: str, record: DeploymentRecord) -> Steps[Former]:
-    """Return what is known of a former counter of this name, of which no register was found."""
+def former(counter: str, record: DeploymentRecord, *, has_copy: bool) -> Steps[Former]:
+    """Return what is known of a former counter of this name, of which no register was found.
+
+    If the archive doesn't answer, nothing is begun. What the mirror has is put back, as if all marks were lost.
+    """
     # A register is deleted after the record knows its mark. So the record is read again, after the register.
     present = (yield from one(op.ReadRecord())) or record
     if not present.deletions.archive_id:
         return NOTHING
     mark = yield from one(op.ReadDeleted(counter))
     lost = yield from lost_marks(present)
-    if Absent.UNREACHABLE in (mark, lost):
+    if Absent.UNREACHABLE in (mark, lost) and not has_copy:
         raise archive_unreachable(counter)
-    assert isinstance(lost, Deleted)  # noqa: S101 (see above)
-    if mark is Absent.STRAY:
-        lost = highest(lost, present.deletions.highest)
+    if isinstance(lost, Absent) or isinstance(mark, Absent):
+        lost = highest(present.deletions.lost, present.deletions.highest)
     return Former(mark if isinstance(mark, Deleted) else None, lost)
 
 
@@ -69,18 +71,20 @@ def lost_marks(record: DeploymentRecord) -> Steps[Deleted | Absent]:
 
 
 def remainders(
-    known: Former, register: Register | None, copy: Copy[Register] | None, mirror_id: str
+    known: Former, register: Register | None, copy: Copy[Register] | None, mirror_id: str, first_epoch: int
 ) -> tuple[Register | None, Copy[Register] | None]:
     """Return the register and the copy if they are remainders of the former counter; otherwise None.
 
-    If marks were lost, a copy without a register is one in a mirror that was restored.
+    If marks were lost, a copy without a register is one in a mirror that was restored. One that is older than the
+    `first_epoch` of this layouts table, or above all lost marks, is of a counter that was lost.
     """
     last = known.mark.epoch if known.mark else 0
-    restored = known.lost.epoch if register is None and copy is not None and copy.mirror_id != mirror_id else 0
-    return (
-        register if register is not None and register.epoch <= last else None,
-        copy if copy is not None and copy.original.epoch <= max(last, restored) else None,
-    )
+    left = register if register is not None and register.epoch <= last else None
+    if copy is None or copy.original.epoch <= last:
+        return left, copy
+    restored = register is None and copy.mirror_id != mirror_id and copy.original.epoch >= first_epoch
+    below = copy.original.epoch <= known.lost.epoch and copy.original.limit <= known.lost.limit
+    return left, copy if restored and below else None
 
 
 def deleting(register: Register, now: int) -> Register:
@@ -130,7 +134,8 @@ def remove_remainders(
     """Delete items without a register whose counter was deleted. Return the others.
 
     `unknown` are counters, and the regions that have an item of them; `items` are those of each region. If marks were
-    lost, an item that may be a remainder is closed: its counter begins above, should somebody create it.
+    lost, an item that may be a remainder is closed: its counter begins above, should somebody create it. Not if a floor
+    is set for it: then it goes on.
     """
     marks = dict(zip(unknown, (yield [op.ReadDeleted(counter) for counter in unknown]), strict=True))
     lost = (yield from lost_marks(record)) if unknown else NEVER
@@ -145,11 +150,17 @@ def remove_remainders(
                 writes.append(op.DeleteItem(region, counter, mark.epoch))
                 continue
             left[counter] = (*left.get(counter, ()), region)
-            may_be = isinstance(lost, Deleted) and isinstance(item, Item) and item.epoch <= lost.epoch
-            if may_be and isinstance(item, Item) and not item.deleted:
+            if isinstance(lost, Absent) or not isinstance(item, Item) or record.desired.floor(counter):
+                continue
+            if may_be_remainder(item, lost) and not item.deleted:
                 writes.append(op.CloseItem(region, counter, item.epoch, item.epoch, deleted=True))
     yield writes
     return left
+
+
+def may_be_remainder(item: Item, lost: Deleted) -> bool:
+    """Return whether an item may be of a deleted counter whose mark was lost."""
+    return item.epoch <= lost.epoch and item.ceiling <= lost.limit
 
 
 def remove(counter: str, mark: Deleted, register: Register | None, copy: Copy[Register] | None) -> Steps[bool]:

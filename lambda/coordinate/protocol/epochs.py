@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from . import operations as op
-from .deletion import Former
+from .deletion import Former, may_be_remainder
 from .history import archived, record_layouts
 from .model import Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
 from .operations import Observation, Steps, one, read_items
@@ -86,7 +86,7 @@ def first_register(
     found = {
         region: item
         for region, item in items.items()
-        if isinstance(item, Item) and item.epoch > (known.least.epoch if item.deleted else deleted)
+        if isinstance(item, Item) and item.epoch > deleted and not (item.deleted and may_be_remainder(item, known.lost))
     }
     whole = yield from _whole(record)
     if record.restored and whole:

@@ -127,11 +127,11 @@ def delete(counter: str, run: str) -> Steps[None]:
         record = yield from one(op.ReadRecord())
         if record is None:
             raise nothing_deployed(counter)
-        if counter in record.desired.counters:
+        if counter in (*record.desired.counters, *record.desired.floors):
             raise in_settings([counter])
         register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
         if register is None and copy is None:
-            if (yield from former(counter, record)).mark is None:
+            if (yield from former(counter, record, has_copy=False)).mark is None:
                 raise no_counter(counter)
             return
         found = yield from reconcile(counter, f"{run}/{number}", record, may_create=False)
@@ -163,8 +163,8 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gon
     may_create = may_create or counter in record.desired.counters
     is_missing, known = register is None or register.layouts_id != layouts_id, NOTHING
     if is_missing:
-        known = yield from former(counter, record)
-        left, copy_left = remainders(known, register, copy, mirror_id)
+        known = yield from former(counter, record, has_copy=copy is not None and copy.mirror_id == mirror_id)
+        left, copy_left = remainders(known, register, copy, mirror_id, record.first_epoch)
         if copy_left and not known.mark:
             yield [op.DeleteCopy(copy_left)]
             return again
@@ -364,15 +364,25 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             mints = all(_mints(items[region], register) for region in register.regions)
             (rest if mints else urgent)[name] = observation
     rest = dict(sorted(rest.items(), key=lambda entry: here[entry[0]].granted))
-    unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
+    unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in registers and name not in copies)
     if record.deletions.archive_id:
         unknown = yield from remove_remainders(unknown, scans, record)
-    again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
+    unknown = {name: tables for name, tables in unknown.items() if name not in names}
+    # A floor says what was minted. But a counter that was deleted stays so.
+    alive = {
+        name for scan in scans.values() if not isinstance(scan, Absent) for name in unknown if _is_alive(scan, name)
+    }
+    again = {name: None for name in unknown if name in alive and record.desired.floor(name)}
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
     lost = unrecorded(first.counter, scans, recorded) if first else ()
     return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray, lost)
+
+
+def _is_alive(items: Mapping[str, Item | Absent], name: str) -> bool:
+    item = items.get(name)
+    return isinstance(item, Item) and not item.deleted
 
 
 def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:

@@ -142,8 +142,8 @@ def being_deleted(counter: str) -> Refused:
 def in_settings(counters: Sequence[str]) -> Refused:
     """Return the refusal to delete counters of the settings."""
     return Refused(
-        f"{', '.join(counters)}: the setting counters has it. Remove it there and deploy, then delete it. Nothing was "
-        "changed for this counter."
+        f"{', '.join(counters)}: the settings counters or floors have it. Remove it there and deploy, then delete "
+        "it. Nothing was changed for this counter."
     )
 
 

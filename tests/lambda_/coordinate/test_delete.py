@@ -18,7 +18,7 @@ from coordinate.protocol.operations import (
 )
 
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, short_of_time
-from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
+from tests.lambda_.coordinator_calls import REGIONS, create, deploy, item, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
 
@@ -128,11 +128,15 @@ def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
     assert create("orders")["counters"]["orders"]["base"] > 1
 
 
-def test_the_settings_have_it(stack: Stack) -> None:
+@pytest.mark.parametrize("settings", [{"counters": ["integers", "orders"]}, {"floors": {"orders": 1}}])
+def test_the_settings_have_it(stack: Stack, settings: dict[str, Any]) -> None:
     laid_out(counters=["integers", "orders"])
+    deploy(**settings)
     before = everything(stack)
 
-    with pytest.raises(CoordinatorError, match=r"^orders: the setting counters has it\. Remove it there and deploy"):
+    with pytest.raises(
+        CoordinatorError, match=r"^orders: the settings counters or floors have it\. Remove it there and deploy"
+    ):
         delete("orders")
     assert everything(stack) == before
 
@@ -142,6 +146,9 @@ def test_there_is_no_such_counter(stack: Stack) -> None:
 
     with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\.$"):
         delete("nope")
+    create("orders")
+    with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\.\nDeleted: orders\.$"):
+        delete("orders", "nope")
 
 
 def test_nothing_is_deployed(stack: Stack) -> None:
