@@ -171,6 +171,7 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({**DEPLOYMENT, "follows": 3}, 'follows: 3 is not the token of a deployment record, nor "".'),
         ({"desired": DESIRED, "requested": NOW}, 'follows: None is not the token of a deployment record, nor "".'),
         ({"desired": DESIRED, "follows": ""}, "requested: None is not an integer from 0 to 253370764800."),
+        ({**DEPLOYMENT, "requested": 2**53}, f"requested: {2**53} is not an integer from 0 to 253370764800."),
         ({**DEPLOYMENT, "requested": "now"}, "requested: 'now' is not an integer from 0 to 253370764800."),
     ],
 )
@@ -195,6 +196,8 @@ FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
         ("window", 0, "window: 0 is not an integer from 1 to 1000000000000."),
         ("headroom", True, "headroom: True is not an integer from 1 to 1000000."),
         ("scheduleMinutes", 0.5, "scheduleMinutes: 0.5 is not an integer from 1 to 60."),
+        ("layoutsLabel", 5, "desired.layoutsLabel: 5 is not a label."),
+        ("firstLayoutsLabel", None, "desired.firstLayoutsLabel: None is not a label."),
     ],
 )
 def test_what_is_wrong_in_a_desired_state_is_named(key: str, value: object, message: str) -> None:

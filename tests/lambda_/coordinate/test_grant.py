@@ -197,6 +197,25 @@ def test_callers_create_counters_up_to_a_bound_and_operators_more(
     assert send({"create": ["invoices"]}, invoked=ALIAS)["created"] == ["invoices"]
 
 
+def test_a_counter_that_only_the_mirror_has_counts_too(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out(HOME)
+    monkeypatch.setenv("MAX_COUNTERS", "2")
+    send({"create": ["orders"]}, invoked=ALIAS)
+    delete_register(stack, "orders")
+
+    with pytest.raises(TooManyCounters):
+        send({"create": ["invoices"]}, invoked=ALIAS)
+    with pytest.raises(TooManyCounters):
+        send({"create": ["orders", "invoices", "tickets"]}, invoked=ALIAS)
+
+
+@pytest.mark.parametrize("event", [None, 5, "schedule", ["schedule"]])
+def test_an_event_that_is_no_object_is_refused(stack: Stack, event: Any) -> None:
+    for invoked in (ARN, ALIAS):
+        with pytest.raises(CoordinatorError, match="the event has neither desired nor schedule"):
+            send(event, invoked=invoked)
+
+
 @pytest.mark.parametrize(
     ("event", "invoked", "kind"),
     [

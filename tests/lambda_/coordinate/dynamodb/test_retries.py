@@ -27,6 +27,7 @@ from coordinate.dynamodb.calls import (
     held,
     retried,
 )
+from coordinate.handler import GRANT_SECONDS
 from coordinate.protocol.model import Absent, Refused
 
 from tests.lambda_.coordinate.error_responses import Clock, stopped_clock
@@ -171,6 +172,12 @@ def test_the_home_region_is_waited_for(failure: Exception, clock: Clock) -> None
         retried(HOME, call)
     assert RETRY_SECONDS - LONGEST_PAUSE <= clock.now - before <= RETRY_SECONDS
     assert call.made < 200, "the pauses grow"
+
+
+def test_a_grant_waits_for_the_home_region_for_seconds_only(clock: Clock) -> None:
+    with pytest.raises(Refused, match="the home region's tables can't be used"):
+        retried(HOME, Call(THROTTLED[0]), GRANT_SECONDS)
+    assert clock.now <= GRANT_SECONDS < RETRY_SECONDS
 
 
 @pytest.mark.parametrize("failure", BUGS, ids=str)
