@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics
+from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics, lost_tables
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.operations import ReadRecord, WriteCopy, WriteRegister
+from coordinate.protocol.reconcile import TablesScan
 from coordinate.run import RunResult
 
 from tests.lambda_.coordinate import sample_records as sample
@@ -290,3 +291,12 @@ def seen(stack: Stack) -> Any:
     found = register(stack)
     assert found is not None
     return found
+
+
+def test_a_copy_that_a_deletion_has_yet_to_delete_is_no_lost_table() -> None:
+    register = sample.register("a")
+    for regions, lost in ((("a",), ["home layouts"]), ((), [])):
+        copy = Copy(replace(register, regions=regions, ids=()), "mirror 1")
+        scan = TablesScan(registers={"d": register}, copies={"c": copy}, layouts_id="layouts 1", mirror_id="mirror 1")
+        scan = scan._replace(items={"a": {"d": sample.items_of(register)["a"]}}, ids={"a": "a 1"})
+        assert lost_tables(scan, None) == lost
