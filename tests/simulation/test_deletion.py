@@ -59,13 +59,19 @@ def removed(world: CheckedWorld) -> None:
     assert not any("e" in table.items for table in world.tables.values())
 
 
-def late_deletion_of_a_register(without: str | None) -> None:
-    """A run that is late would delete the register of the counter that was created since."""
-    world = created(without)
+def removal_stopped_before(world: CheckedWorld, kind: type[op.Operation]) -> SimulatedCoordinator:
+    """Delete e. Return the run that deletes what is left of it, stopped before its first operation of this kind."""
     delete(world)
     world.now += GRACE
     late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
-    run_to(late, op.DeleteRegister, world.carry_out)
+    run_to(late, kind, world.carry_out)
+    return late
+
+
+def late_deletion_of_a_register(without: str | None) -> None:
+    """A run that is late would delete the register of the counter that was created since."""
+    world = created(without)
+    late = removal_stopped_before(world, op.DeleteRegister)
     create(world)
     mint(world)
     step_all(late, world.carry_out)
@@ -75,10 +81,7 @@ def late_deletion_of_a_register(without: str | None) -> None:
 def late_deletion_of_a_copy(without: str | None) -> None:
     """A run that is late would delete the copy of the counter that was created since."""
     world = created(without)
-    delete(world)
-    world.now += GRACE
-    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
-    run_to(late, op.DeleteCopy, world.carry_out)
+    late = removal_stopped_before(world, op.DeleteCopy)
     create(world)
     mint(world)
     step_all(late, world.carry_out)
@@ -93,10 +96,7 @@ def late_deletion_of_a_copy(without: str | None) -> None:
 def late_deletion_of_an_item(without: str | None) -> None:
     """A run that is late would delete the item of the counter that was created since."""
     world = created(without)
-    delete(world)
-    world.now += GRACE
-    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
-    run_to(late, op.DeleteItem, world.carry_out)
+    late = removal_stopped_before(world, op.DeleteItem)
     create(world)
     step_all(late, world.carry_out)
     assert len(mint(world)) == 10, "a region has stopped"
