@@ -462,6 +462,7 @@ class RandomSchedule:
         if {*record.desired.regions, *record.desired.leaving} - world.tables.keys():
             return  # a region that is gone must answer
         again = (Delete(("e",)), Create(("e",))) if self.callers.random() < 0.5 else ()
+        self._create_lost()
         top = 0
         for request in (Create(("e",)), *again, Delete(("e",)), ScheduledRun(), Create(("e",))):
             top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
@@ -479,6 +480,29 @@ class RandomSchedule:
             integer = world.mint(region, "e")
             if integer is None or integer <= top:
                 raise Stuck(f"{region} mints {integer} of e, after {top}")
+
+    def _create_lost(self) -> None:
+        """Create the counter of the callers, if two losses left only items of it that were being deleted.
+
+        It is refused without a floor. With the one that the refusal asks for it is created, and the floor can go.
+        """
+        world = self.world
+        there = any("e" in table.items for table in world.tables.values())
+        if self.losses < 2 or not there or "e" in {*world.layouts.registers, *world.mirror.copies}:
+            return
+        record = world.layouts.record
+        assert record is not None
+        top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
+        for floors in ({"e": top + 1}, {}):
+            world.now += 60
+            settings = replace(self.pulumi.change(record.desired.regions, {}), floors=floors)
+            sent = self.pulumi.up(settings, world.layouts.record, refresh=False)
+            assert sent is not None
+            self._up_succeeds(sent)
+            run = self._start(Create(("e",)))
+            self._end_run(minting=False)
+            if not isinstance(run.result, RunResult):
+                raise Stuck(f"{settings} doesn't let e be created: {run.result}")
 
     def _ask_calmly(self) -> None:
         """Want a block for which a region has too few integers: it asks, and then it mints the block."""

@@ -95,12 +95,17 @@ def _check(deployment: Deploy) -> Steps[None]:
     now = yield from one(op.Clock())
     if abs(now - deployment.requested) > LATEST:
         raise outdated(deployment.requested, now)
-    unknown = set(deployment.desired.floors) - {"*", *deployment.desired.counters}
-    if unknown:
+    desired = deployment.desired
+    floors = sorted(set(desired.floors) - {"*", *desired.counters})
+    if floors:
         registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-        unknown -= {*registers, *copies}
+        known = {*registers, *copies}
+        for counter in floors:  # if its register was lost, there may still be an item
+            items, _ = yield from op.read_items((*desired.regions, *desired.leaving), counter)
+            known |= {counter} if any(isinstance(item, Item) for item in items.values()) else set()
+        unknown = [counter for counter in floors if counter not in known]
         if unknown:
-            raise unknown_floors(sorted(unknown))
+            raise unknown_floors(unknown)
 
 
 def _first(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.admit import LATEST, admit, finish
-from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Refused
+from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
 
 from simulation.coordinator import SimulatedCoordinator
@@ -147,11 +147,14 @@ def test_a_record_with_nothing_beside_it_is_written_again(world: World) -> None:
     assert world.layouts.admitted == (stood and stood.admitted)
 
 
-def test_floors_name_counters_of_the_settings_or_of_registers(world: World) -> None:
-    assert "there is no counter x, y;" in refusal(world, deployment("a", follows="3", floors={"x": 5, "y": 5}))
+def test_floors_name_counters_of_which_something_is_there(world: World) -> None:
+    floors = {"x": 5, "y": 5, "z": 5}
+    assert "there is no counter x, y, z;" in refusal(world, deployment("a", follows="3", floors=floors))
     world.layouts.registers["x"] = replace(register("a"), counter="x")
     world.mirror.copies["y"] = Copy(replace(register("a"), counter="y"), "mirror 1")
-    assert admitted(world, deployment("a", follows="3", floors={"x": 5, "y": 5, "c": 5, "*": 5})) is not None
+    assert "there is no counter z;" in refusal(world, deployment("a", follows="3", floors=floors))
+    world.tables["a"].items["z"] = Item(3, 1, 3, 1, fenced=True)
+    assert admitted(world, deployment("a", follows="3", floors={**floors, "c": 5, "*": 5})) is not None
 
 
 def test_the_schedule_carries_out_what_is_admitted(world: World) -> None:
