@@ -449,8 +449,7 @@ class RandomSchedule:
             world.denied.clear()
         for counter, register in before.items():
             after, stride = world.layouts.registers[counter], len(register.regions)
-            minted = (integer for name, integer in {*world.minted, *world.excepted} if name == counter)
-            before_that = [integer for integer in minted if integer < after.base]
+            before_that = [integer for integer in self._minted_of(counter) if integer < after.base]
             if counter != hot and after.base > max([register.base, *before_that]) + (HEADROOM + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
@@ -465,12 +464,9 @@ class RandomSchedule:
         self._create_lost()
         top = 0
         for request in (Create(("e",)), *again, Delete(("e",)), ScheduledRun(), Create(("e",))):
-            top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
+            top = max(self._minted_of("e"), default=0)
             world.now += 2 * GRACE if isinstance(request, ScheduledRun) else 60
-            run = self._start(request)
-            self._end_run(minting=isinstance(request, ScheduledRun))
-            if not isinstance(run.result, RunResult):
-                raise Stuck(f"{request} is refused: {run.result}")
+            self._succeeds(request, minting=isinstance(request, ScheduledRun))
             left = [region for region, table in world.tables.items() if "e" in table.items]
             if isinstance(request, Delete) and any(world.mint(region, "e") for region in left):
                 raise Stuck("e is minted though it was deleted")
@@ -492,17 +488,23 @@ class RandomSchedule:
             return
         record = world.layouts.record
         assert record is not None
-        top = max((integer for name, integer in {*world.minted, *world.excepted} if name == "e"), default=0)
+        top = max(self._minted_of("e"), default=0)
         for floors in ({"e": top + 1}, {}):
             world.now += 60
-            settings = replace(self.pulumi.change(record.desired.regions, {}), floors=floors)
+            settings = self.pulumi.change(record.desired.regions, floors)
             sent = self.pulumi.up(settings, world.layouts.record, refresh=False)
             assert sent is not None
             self._up_succeeds(sent)
-            run = self._start(Create(("e",)))
-            self._end_run(minting=False)
-            if not isinstance(run.result, RunResult):
-                raise Stuck(f"{settings} doesn't let e be created: {run.result}")
+            self._succeeds(Create(("e",)))
+
+    def _succeeds(self, request: Run, *, minting: bool = False) -> None:
+        run = self._start(request)
+        self._end_run(minting=minting)
+        if not isinstance(run.result, RunResult):
+            raise Stuck(f"{request} is refused: {run.result}")
+
+    def _minted_of(self, counter: str) -> list[int]:
+        return [integer for name, integer in {*self.world.minted, *self.world.excepted} if name == counter]
 
     def _ask_calmly(self) -> None:
         """Want a block for which a region has too few integers: it asks, and then it mints the block."""
