@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.dynamodb.encoding import attributes_of, deleted_values, item_values
+from coordinate.dynamodb.encoding import attributes_of, item_values, mark_values
 from coordinate.dynamodb.store import forgotten
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
@@ -144,7 +144,7 @@ class Archive:
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
         values = {counter: layouts_values(layouts) for counter, layouts in self.layouts.items()}
-        marks = {counter: deleted_values(deleted) for counter, deleted in self.deleted.items()}
+        marks = {counter: mark_values(deleted) for counter, deleted in self.deleted.items()}
         return {
             counter: {"counter": {"S": counter}, **values.get(counter, {}), **marks.get(counter, {})}
             for counter in {**values, **marks}

@@ -8,7 +8,7 @@ from global_integers_core.names import CHECK_COUNTER
 
 from .log import phase_of, write
 from .protocol import operations as op
-from .protocol.model import Absent, DeploymentRecord, Item, Register
+from .protocol.model import Absent, DeploymentRecord, Item, Register, item_in
 from .protocol.plan import wanted_items
 from .protocol.reconcile import Outcome, TablesScan
 from .run import RunResult, pending_regions
@@ -153,8 +153,7 @@ def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
 
 
 def _item(scan: TablesScan, region: str, counter: str) -> Item | None:
-    items = scan.items.get(region, Absent.GONE)
-    item = None if isinstance(items, Absent) else items.get(counter)
+    item = item_in(scan.items.get(region, Absent.GONE), counter)
     return item if isinstance(item, Item) else None
 
 

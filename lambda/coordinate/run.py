@@ -16,7 +16,7 @@ from .events import Create, Delete, Grant, Run, ScheduledRun
 from .protocol.admit import admit, finish
 from .protocol.deletion import is_due, note_mark
 from .protocol.history import record_layouts
-from .protocol.model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest
+from .protocol.model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest, item_in
 from .protocol.operations import (
     DescribeArchive,
     MayBegin,
@@ -263,8 +263,7 @@ def _record_one(counter: str, regions: Sequence[str], result: RunResult) -> Step
         return False
     outcome, found = result.outcomes[counter], result.scan.items
     here = [region for region in regions if region in outcome.register.regions and region not in outcome.pending]
-    scans = {region: found.get(region, Absent.GONE) for region in here}
-    items = {region: scan if isinstance(scan, Absent) else scan.get(counter) for region, scan in scans.items()}
+    items = {region: item_in(found.get(region, Absent.GONE), counter) for region in here}
     answers = yield from record_layouts(outcome.register, here, items)
     return not any(isinstance(answer, Absent) for answer in answers.values())
 

@@ -58,9 +58,8 @@ def attributes_of(
                 "firstEpoch": {"N": str(stored.first_epoch)},
                 "firstBase": {"N": str(stored.first_base)},
                 "archiveId": {"S": stored.deletions.archive_id},
-                **deleted_values(stored.deletions.highest),
-                "lostEpoch": {"N": str(stored.deletions.lost.epoch)},
-                "lostLimit": {"N": str(stored.deletions.lost.limit)},
+                **mark_values(stored.deletions.highest, "deleted"),
+                **mark_values(stored.deletions.lost, "lost"),
             }
         case Register():
             return {
@@ -102,9 +101,9 @@ def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"])
 
 
-def deleted_values(deleted: Deleted) -> Attributes:
-    """Encode the mark of a deleted counter, without its key."""
-    return {"deletedEpoch": {"N": str(deleted.epoch)}, "deletedLimit": {"N": str(deleted.limit)}}
+def mark_values(mark: Deleted, kind: str = "deleted") -> Attributes:
+    """Encode the mark of a deleted counter, without its key. `kind` begins the names of its attributes."""
+    return {f"{kind}Epoch": {"N": str(mark.epoch)}, f"{kind}Limit": {"N": str(mark.limit)}}
 
 
 def deleted_of(attributes: Mapping[str, Any]) -> Deleted | None:

@@ -21,10 +21,10 @@ from .encoding import (
     copy_of,
     decoded,
     deleted_of,
-    deleted_values,
     item_of,
     item_values,
     layouts_of,
+    mark_values,
     record_of,
     register_of,
 )
@@ -333,7 +333,7 @@ def record(
 
 def mark(client: "DynamoDBClient", table: str, counter: str, deleted: Deleted) -> bool:
     """Mark a counter in the archive as deleted. Return whether there was no later mark. Its layouts stay."""
-    values = deleted_values(deleted)
+    values = mark_values(deleted)
     return held(
         lambda: client.update_item(
             TableName=table,

@@ -96,16 +96,16 @@ def _check(deployment: Deploy) -> Steps[None]:
     if abs(now - deployment.requested) > LATEST:
         raise outdated(deployment.requested, now)
     desired = deployment.desired
-    floors = sorted(set(desired.floors) - {"*", *desired.counters})
-    if floors:
+    unknown = set(desired.floors) - {"*", *desired.counters}
+    if unknown:
         registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-        known = {*registers, *copies}
-        for counter in floors:  # if its register was lost, there may still be an item
-            items, _ = yield from op.read_items((*desired.regions, *desired.leaving), counter)
-            known |= {counter} if any(isinstance(item, Item) for item in items.values()) else set()
-        unknown = [counter for counter in floors if counter not in known]
+        unknown -= {*registers, *copies}
+        regions = (*desired.regions, *desired.leaving)
+        reads = [op.ReadItem(region, counter) for counter in sorted(unknown) for region in regions]
+        found = yield reads  # if a register was lost, there may still be an item
+        unknown -= {read.counter for read, item in zip(reads, found, strict=True) if isinstance(item, Item)}
         if unknown:
-            raise unknown_floors(unknown)
+            raise unknown_floors(sorted(unknown))
 
 
 def _first(
@@ -160,7 +160,7 @@ def _deletions(known: Sequence[DeploymentRecord]) -> Steps[Deletions]:
     for _, marks, lost in (record.deletions for record in known):
         found = found._replace(highest=highest(found.highest, marks), lost=highest(found.lost, lost))
     if any(record.deletions.archive_id not in ("", archive_id) for record in known):
-        found = found._replace(lost=highest(found.lost, found.highest))
+        found = found._replace(lost=found.of_all)
     return found
 
 

@@ -14,7 +14,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from . import operations as op
-from .model import NEVER, Absent, Copy, Deleted, Deletions, DeploymentRecord, Item, Register, highest
+from .model import (
+    NEVER,
+    Absent,
+    Copy,
+    Deleted,
+    Deletions,
+    DeploymentRecord,
+    Item,
+    Register,
+    Scanned,
+    highest,
+    item_in,
+)
 from .operations import Observation, Steps, one
 from .refusals import archive_unreachable
 
@@ -57,7 +69,7 @@ def former(counter: str, record: DeploymentRecord, *, has_copy: bool) -> Steps[F
     if Absent.UNREACHABLE in (mark, lost) and not has_copy:
         raise archive_unreachable(counter)
     if isinstance(lost, Absent) or isinstance(mark, Absent):
-        lost = highest(present.deletions.lost, present.deletions.highest)
+        lost = present.deletions.of_all
     return Former(mark if isinstance(mark, Deleted) else None, lost)
 
 
@@ -67,7 +79,7 @@ def lost_marks(record: DeploymentRecord) -> Steps[Deleted | Absent]:
     if archive_id is Absent.UNREACHABLE:
         return Absent.UNREACHABLE
     deletions = record.deletions
-    return deletions.lost if archive_id == deletions.archive_id else highest(deletions.lost, deletions.highest)
+    return deletions.lost if archive_id == deletions.archive_id else deletions.of_all
 
 
 def remainders(
@@ -128,7 +140,7 @@ def delete_items(observation: Observation) -> Steps[None]:
 
 def remove_remainders(
     unknown: Mapping[str, tuple[str, ...]],
-    items: Mapping[str, Mapping[str, Item | Absent] | Absent],
+    items: Mapping[str, Scanned],
     record: DeploymentRecord,
 ) -> Steps[dict[str, tuple[str, ...]]]:
     """Delete items without a register whose counter was deleted. Return the others.
@@ -144,8 +156,7 @@ def remove_remainders(
     for counter, regions in unknown.items():
         mark = marks[counter]
         for region in regions:
-            there = items[region]
-            item = None if isinstance(there, Absent) else there.get(counter)
+            item = item_in(items[region], counter)
             if isinstance(mark, Deleted) and isinstance(item, Item) and item.epoch <= mark.epoch:
                 writes.append(op.DeleteItem(region, counter, mark.epoch))
                 continue
@@ -211,12 +222,12 @@ def mirrored(record: DeploymentRecord, copy: DeploymentRecord) -> DeploymentReco
     if mine.archive_id == its.archive_id:
         known = Deletions(its.archive_id, highest(mine.highest, its.highest), highest(mine.lost, its.lost))
     else:
-        known = its._replace(lost=highest(its.lost, mine.lost, mine.highest))
+        known = its._replace(lost=highest(its.lost, mine.of_all))
     return replace(record, deletions=known)
 
 
 def _noted(record: DeploymentRecord, archive_id: str, mark: Deleted) -> DeploymentRecord:
-    known_id, known, lost = record.deletions
-    if known_id != archive_id:  # the marks of former deletions are lost
-        known, lost = NEVER, highest(lost, known)
-    return replace(record, deletions=Deletions(archive_id, highest(known, mark), lost))
+    known = record.deletions
+    if known.archive_id != archive_id:  # the marks of former deletions are lost
+        known = Deletions(archive_id, lost=known.of_all)
+    return replace(record, deletions=known._replace(highest=highest(known.highest, mark)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from global_integers_core.lattice import Layout
 
 from . import operations as op
-from .model import MAX_PAST, Absent, Item, Items, Register
+from .model import MAX_PAST, Absent, Item, Items, Register, Scanned, item_in
 from .operations import Steps, one
 
 
@@ -61,7 +61,7 @@ def _past(item: Item | Absent | None) -> tuple[int, int] | None:
 
 
 def unrecorded(
-    counter: str, items: Mapping[str, Mapping[str, Item | Absent] | Absent], recorded: Mapping[str, int | Absent | None]
+    counter: str, items: Mapping[str, Scanned], recorded: Mapping[str, int | Absent | None]
 ) -> tuple[str, ...]:
     """Return the regions that have an item of this counter, but not its epoch on record: they have lost their records.
 
@@ -69,8 +69,7 @@ def unrecorded(
     """
     found: list[str] = []
     for region, epoch in recorded.items():
-        there = items[region]
-        item = None if isinstance(there, Absent) else there.get(counter)
+        item = item_in(items[region], counter)
         if isinstance(item, Item) and item.opening is None and not isinstance(epoch, Absent):
             found += [region] if (epoch or 0) < item.epoch else []
     return tuple(found)

@@ -96,6 +96,11 @@ class Deletions(NamedTuple):
     lost: Deleted = NEVER
     """The highest of those that were lost with an archive."""
 
+    @property
+    def of_all(self) -> Deleted:
+        """The highest of all marks, lost or not."""
+        return highest(self.highest, self.lost)
+
 
 NO_DELETIONS = Deletions()
 
@@ -225,6 +230,15 @@ class Item:
 
 Items = Mapping[str, Item | Absent | None]
 """Region → one counter's item there; None if its table has none."""
+
+Scanned = Mapping[str, Item | Absent] | Absent
+"""A region's items, by counter; or why there are none."""
+
+
+def item_in(scanned: Scanned, counter: str) -> Item | Absent | None:
+    """Return a counter's item in a scanned region."""
+    return scanned if isinstance(scanned, Absent) else scanned.get(counter)
+
 
 Ids = Mapping[str, str | Absent]
 """Region → the id of its counters table."""

@@ -34,7 +34,7 @@ from .epochs import (
     put_closed_items,
 )
 from .history import unrecorded
-from .model import Absent, Copy, Deleted, DeploymentRecord, Item, Items, Refused, Register
+from .model import Absent, Copy, Deleted, DeploymentRecord, Item, Items, Refused, Register, Scanned, item_in
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Change, Conflict, End, PutItems, Reconciled, beginning, plan
 from .refusals import (
@@ -301,7 +301,7 @@ class TablesScan(NamedTuple):
 
     registers: Mapping[str, Register] = {}
     copies: Mapping[str, Copy[Register]] = {}
-    items: Mapping[str, Mapping[str, Item | Absent] | Absent] = {}
+    items: Mapping[str, Scanned] = {}
     """Region → its items."""
     ids: Mapping[str, str | Absent] = {}
     layouts_id: str = ""
@@ -345,7 +345,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
     for name in stray.keys() - {*record.desired.counters}:
-        found = [copies.get(name), registers.get(name), *(_item(scan, name) for scan in scans.values())]
+        found = [copies.get(name), registers.get(name), *(item_in(scan, name) for scan in scans.values())]
         if all(what is None or isinstance(what, Absent) for what in found):
             names.pop(name, None)
     for name in names:
@@ -355,7 +355,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             urgent[name] = None
             continue
         wanted = dict.fromkeys([*register.regions, *record.desired.regions, *record.desired.leaving])
-        items: Items = {region: _item(scans[region], name) for region in wanted}
+        items: Items = {region: item_in(scans[region], name) for region in wanted}
         observation = Observation(register, items, {region: ids[region] for region in wanted})
         step = plan(register, record, items, ids, now)
         if isinstance(step, Reconciled):
@@ -369,10 +369,11 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         unknown = yield from remove_remainders(unknown, scans, record)
     unknown = {name: tables for name, tables in unknown.items() if name not in names}
     # A floor says what was minted. But a counter that was deleted stays so.
-    alive = {
-        name for scan in scans.values() if not isinstance(scan, Absent) for name in unknown if _is_alive(scan, name)
+    again = {
+        name: None
+        for name in unknown
+        if record.desired.floor(name) and any(_is_alive(item_in(scan, name)) for scan in scans.values())
     }
-    again = {name: None for name in unknown if name in alive and record.desired.floor(name)}
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
@@ -380,13 +381,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray, lost)
 
 
-def _is_alive(items: Mapping[str, Item | Absent], name: str) -> bool:
-    item = items.get(name)
+def _is_alive(item: Item | Absent | None) -> bool:
     return isinstance(item, Item) and not item.deleted
-
-
-def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:
-    return found if isinstance(found, Absent) else found.get(name)
 
 
 def _mints(item: Item | Absent | None, register: Register) -> bool:
