@@ -16,6 +16,12 @@ CHECK_COUNTER = "-check"
 MAX_BLOCK = 100_000
 """The most integers that one request mints. As JSON they are 1.8 MB; Lambda allows 6 MB."""
 
+LIVE_ALIAS = "live"
+"""The minting function's alias: what callers reach. It leads to a version that has been checked."""
+
+DEPLOYMENTS_ALIAS = "deployments"
+"""The coordinator's alias for deployments, the schedule and operators."""
+
 MINTING_ALIAS = "minting"
 """The coordinator's alias, by which minting functions call it. Through it, the coordinator takes only what they may
 ask for."""

@@ -1,5 +1,6 @@
 """Invoke another Lambda function, synchronously or asynchronously (Lambda API, "Invoke")."""
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +10,15 @@ from .signed_request import encoded
 
 
 class InvocationFailed(Exception):
-    """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType."""
+    """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType.
 
-    def __init__(self, kind: str, message: str) -> None:
+    `log` is the end of its log, if that was asked for.
+    """
+
+    def __init__(self, kind: str, message: str, log: str = "") -> None:
         super().__init__(message)
         self.kind = kind
+        self.log = log
 
 
 def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[str, Any]:
@@ -26,10 +31,24 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[st
         NoResponse: the last attempt got no valid response. The function may still run.
         ServiceError: there is no such function, or it couldn't be invoked.
     """
-    result, headers = _post(function, payload, timeout)
+    return _result(*_post(function, payload, timeout), "")
+
+
+def invoke_with_log(function: str, payload: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], str]:
+    """Do what `invoke` does, and return the end of the invocation's log beside its result: at most 4 KB.
+
+    Raises:
+        InvocationFailed, NoResponse, ServiceError: as `invoke`.
+    """
+    result, headers = _post(function, payload, timeout, {"X-Amz-Log-Type": "Tail"})
+    log = base64.b64decode(headers.get("x-amz-log-result", "")).decode(errors="replace")
+    return _result(result, headers, log), log
+
+
+def _result(result: Any, headers: Mapping[str, str], log: str) -> dict[str, Any]:
     document: dict[str, Any] = result if isinstance(result, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     if "x-amz-function-error" in headers:
-        raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")))
+        raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")), log)
     return document
 
 

@@ -1,4 +1,4 @@
-"""Checks that a region's minting function works, right after it was updated.
+"""Checks that a minting function works: a new version before any caller meets it, and what callers reach afterwards.
 
 The coordinator asks the function for its health, one integer of `CHECK_COUNTER` and the version of its code, and
 compares the answers with the region's table. A region without any layout only has to answer that it has no such
@@ -6,77 +6,19 @@ counter: it gets its layouts later, when all functions exist. A region that answ
 may just have changed.
 """
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
-
-from aws_client.connection import NoResponse
-from aws_client.invocation import InvocationFailed, invoke
-from aws_client.service import ServiceError
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from global_integers_core.lattice import Layout, owner_of
 from global_integers_core.names import CHECK_COUNTER, no_counter
 
 from .events import Check
+from .functions import Ask, MintResponse
 from .protocol.history import past_of
 from .protocol.model import Absent, Item, Register
 from .protocol.operations import CarryOut, DescribeLayouts, Operation, ReadItem, ReadRegister
-from .protocol.refusals import unhealthy
-
-TIMEOUT = 35
-"""Seconds for each attempt. A minting function runs for at most 30."""
-
-MOST = 300
-"""Characters of a response that are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class MintResponse:
-    """What came back, without a `status` if it is no HTTP response, without a `document` if it is no JSON object."""
-
-    text: str
-    """For people."""
-    status: int = 0
-    document: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    passing: bool = False
-    """Whether it is an error that ends by itself, so that asking again may help."""
-
-
-def ask(function: str, method: str, path: str) -> MintResponse:
-    """Return the answer of the minting function with this ARN."""
-    try:
-        return answer_of(invoke(function, _event(method, path), TIMEOUT))
-    except InvocationFailed as failed:
-        return MintResponse(": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))[:MOST])
-    except (NoResponse, ServiceError) as error:  # AWS may not know the coordinator's new policy yet
-        return MintResponse(str(error)[:MOST], passing=error.transient or error.unaccepted)
-
-
-def answer_of(response: Mapping[str, Any]) -> MintResponse:
-    """Read a response (payload format 2.0). It may be anything, since a bad build wrote it."""
-    status, body = response.get("statusCode"), response.get("body")
-    if not isinstance(status, int):
-        return MintResponse(f"no HTTP response: {json.dumps(response)}"[:MOST])
-    headers: Any = response.get("headers")
-    names = [str(name).lower() for name in cast("Mapping[Any, Any]", headers)] if isinstance(headers, dict) else []
-    passing = status == 429 or (status == 503 and "retry-after" in names)
-    return MintResponse(f"{status} {body}"[:MOST], status, _object(body), passing)
-
-
-def _object(body: object) -> Mapping[str, Any]:
-    try:
-        found: Any = json.loads(body) if isinstance(body, str) else None
-    except ValueError:
-        return {}
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _event(method: str, path: str) -> dict[str, Any]:
-    """Return an event without a domain name: by this the function knows that no caller sent it."""
-    return {"version": "2.0", "rawPath": path, "requestContext": {"http": {"method": method}}}
-
 
 ATTEMPTS = 3
 """How often a region is asked before its answer counts as wrong."""
@@ -87,8 +29,14 @@ PAUSE = 2.0
 PATIENCE = 60.0
 """Seconds for which errors that end by themselves are retried. AWS needs some seconds to accept a new role."""
 
-Ask = Callable[[str, str], MintResponse]
-"""Asks the region's minting function: method, path."""
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What was wrong."""
+
+    text: str
+    log: str
+    """The end of the function's log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,41 +80,49 @@ class Standing:
         return owner.region == self.region
 
 
-def check(
+def problem_of(
     asked: Check,
     carry_out: CarryOut,
     ask: Ask,
+    *,
+    only_health: bool = False,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> dict[str, str]:
-    """Check a region, and return its name as `checked`. One that doesn't work is `Refused`."""
+) -> Problem | None:
+    """Return what is wrong with a region's function, or None if it works."""
     attempt, began = 1, clock()
     while True:
-        wrong = _ask_all(asked, carry_out, ask)
+        wrong = _health(asked, carry_out, ask) or (None if only_health else _minting(asked, carry_out, ask))
         if wrong is None:
-            return {"checked": asked.region}
+            return None
         request, answer = wrong
         if attempt >= ATTEMPTS and not (answer.passing and clock() - began < PATIENCE):
-            raise unhealthy(asked.region, f"{request}, but got {answer.text}")
+            return Problem(f"{request}, but got {answer.text}", answer.log)
         sleep(PAUSE)
         attempt += 1
 
 
-def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, MintResponse] | None:
-    """Return the request and the expected answer, with the wrong answer; None if all answers are right."""
-    region = asked.region
-    standing = _standing(asked.counter, region, carry_out)
+Wrong = tuple[str, MintResponse]
+"""The request and the answer that was expected, with the wrong answer."""
+
+
+def _health(asked: Check, carry_out: CarryOut, ask: Ask) -> Wrong | None:
+    standing = _standing(asked.counter, asked.region, carry_out)
     answer = ask("GET", "/-/health")
     if answer.status != 200 and not standing.refuses(answer):
         return f"GET /-/health: expected {_expected(standing)}", answer
-    standing = _standing(CHECK_COUNTER, region, carry_out)
+    return None
+
+
+def _minting(asked: Check, carry_out: CarryOut, ask: Ask) -> Wrong | None:
+    standing = _standing(CHECK_COUNTER, asked.region, carry_out)
     answer = ask("POST", f"/{CHECK_COUNTER}")
     minted = answer.status == 200 and standing.owns(answer.document.get("integer"))
     if not minted and not standing.refuses(answer):
         return f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
     answer = ask("GET", "/-/status")
-    if answer.status != 200 or answer.document.get("version") != asked.version:  # `up --target` may leave it out
-        return f"GET /-/status: expected version {asked.version}", answer
+    if answer.status != 200 or answer.document.get("version") != asked.code:  # `up --target` may leave it out
+        return f"GET /-/status: expected version {asked.code}", answer
     return None
 
 

@@ -1,18 +1,31 @@
 """Reads what the coordinator is asked for, and checks it before anything is written."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
 
 from global_integers_core.lattice import MAX_FLOOR, MAX_REGIONS
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, MINTING_ALIAS, RESERVED, reserved
+from global_integers_core.names import (
+    CHECK_COUNTER,
+    COUNTER_NAME,
+    DEPLOYMENTS_ALIAS,
+    MAX_BLOCK,
+    MINTING_ALIAS,
+    RESERVED,
+    reserved,
+)
 
 from .protocol.model import Deploy, Refused, desired_state_of
 
-KEYS = ("check", "count", "create", "delete", "desired", "follows", "grant", "requested", "schedule")
-CHECK_KEYS = ("counter", "digest", "region", "version")
+ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back")
+"""What an event may ask for: one of these."""
+
+KEYS = (*ASKED, "count", "follows", "requested")
+CHECK_KEYS = ("build", "code", "counter", "digest", "paused", "region", "version")
+RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
 DESIRED_KEYS = (
     "counters", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving", "regions", "scheduleMinutes",
     "tableLabels", "window",
@@ -55,38 +68,69 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Check:
-    """A region whose minting function must work: mint the default counter, by the code of this version."""
+    """A new version of a region's minting function, which must work: nobody else has called it yet."""
 
     region: str
     counter: str
+    """The default counter."""
     version: str
+    """Its number."""
+    code: str
+    """The version of its code, as its status says it."""
+    build: str
+    """What tells it from others in all regions: its code and its settings."""
+    paused: bool = False
+    """Whether nothing may run there now, so that it can't be checked."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version that callers are to reach, since all regions of its wave have passed their checks."""
+
+    check: Check
+    url: str = ""
+    """The region's Function URL; "" if it has none."""
+    leaving: bool = False
+    """Whether the region leaves, so that nobody waits for it."""
+
+
+@dataclass(frozen=True)
+class CheckSelf:
+    """The version of the coordinator that gets this: it checks what it needs, and its aliases move to it."""
+
+
+@dataclass(frozen=True)
+class Back:
+    """The way back: callers reach what they reached before the newest build."""
 
 
 Run = Deploy | Create | Delete | Grant | ScheduledRun
 """What is carried out by a run (`run.py`)."""
 
-Request = Run | Check
+Request = Run | Check | Release | CheckSelf | Back
 
 
 def request_of(event: Mapping[str, Any]) -> Request:
-    """Read an event of a deployment, of the schedule, of a region, or of an operator who creates or deletes counters.
+    """Read an event of a deployment, of the schedule, of a region, or of an operator.
 
-    A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "version": "...", "digest": "..."}}`
-    after an update and `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end, the schedule
-    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}` or `{"delete": ["invoices", ...]}`, a region
+    A deployment sends `{"self": "<digest>"}` to a new version of the coordinator. It sends `{"check": {"region":
+    "us-east-1", "version": "12", "build": "...", "code": "...", "counter": "integers", "digest": "..."}}` for a new
+    version of a minting function, the same with `url` as `{"release": {...}}` when its wave has passed, and
+    `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end. The schedule sends `{"schedule":
+    true}`, an operator `{"create": ["invoices", ...]}`, `{"delete": ["invoices", ...]}` or `{"back": true}`, a region
     without integers `{"grant": "orders", "count": 1}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
     """
     _check_keys(event, KEYS, "")
-    asked = [key for key in ("desired", "schedule", "create", "delete", "grant", "check") if key in event]
+    asked = [key for key in ASKED if key in event]
     if len(asked) != 1:
         raise Refused(
-            f"the event has {' and '.join(asked) or 'neither desired nor schedule nor create nor delete'}; it must "
-            'have one. To create counters, send {"create": ["invoices"]}; to delete some, {"delete": ["invoices"]}; to '
-            'let the coordinator check and repair everything, {"schedule": true}. Only a deployment sends a desired '
-            "state."
+            f"the event has {' and '.join(asked) or 'neither schedule nor create nor delete nor back'}; it must have "
+            'one. To create counters, send {"create": ["invoices"]}; to delete some, {"delete": ["invoices"]}; to let '
+            'the coordinator check and repair everything, {"schedule": true}; to let callers reach what they reached '
+            'before the newest build, {"back": true}. Only a deployment sends anything else.'
         )
     if "create" in event:
         created = _counters(event, "create")
@@ -102,28 +146,40 @@ def request_of(event: Mapping[str, Any]) -> Request:
         count = _integer(event, "count", least=1, most=MAX_BLOCK) if "count" in event else 1
         return Grant(_counter(event["grant"], "grant", also=CHECK_COUNTER), count)
     if "check" in event:
-        return _check(event["check"])
-    if "schedule" in event:
-        if event["schedule"] is not True:
-            raise Refused(f"schedule: {event['schedule']!r} is not true.")
-        return ScheduledRun()
+        return _check(_object(event, "check"), "check", CHECK_KEYS)
+    if "release" in event:
+        return _release(_object(event, "release"))
+    if "self" in event:
+        return CheckSelf()  # the digest isn't read: it makes another event when the coordinator has changed
+    for key, request in {"schedule": ScheduledRun(), "back": Back()}.items():
+        if key in event:
+            if event[key] is not True:
+                raise Refused(f"{key}: {event[key]!r} is not true.")
+            return request
     return _deployment(event)
 
 
 def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
     """Return the request as it may be made through this version or alias of the coordinator, or refuse it.
 
-    Deployments, the schedule and operators call it without a qualifier. A minting function's role may only use the
-    alias `MINTING_ALIAS`, so whoever has that role can't send a deployment's event.
+    IAM can limit which alias a role may use, but not what it sends. A minting function's role may only use
+    `MINTING_ALIAS`, so whoever has that role can't send a deployment's event. A version that isn't checked yet, and
+    `$LATEST`, do nothing but check themselves.
 
     Raises:
-        Refused: it is another qualifier, or the alias doesn't take this. It takes grants and, if `max_counters` isn't
-            0, creations up to so many counters.
+        Refused: it is another qualifier, or the alias doesn't take this. `MINTING_ALIAS` takes grants and, if
+            `max_counters` isn't 0, creations up to so many counters.
     """
-    if not qualifier:
+    if qualifier == DEPLOYMENTS_ALIAS and not isinstance(request, CheckSelf):
+        return request
+    if is_version(qualifier) and isinstance(request, CheckSelf):
         return request
     if qualifier != MINTING_ALIAS:
-        raise Refused(f"the coordinator takes nothing as {qualifier!r}; call it without a version or an alias.")
+        by = f"as {qualifier!r}" if qualifier else "without an alias"
+        raise Refused(
+            f"the coordinator doesn't take this {by}; call it by its alias {DEPLOYMENTS_ALIAS!r}, for example as "
+            f'"$(pulumi stack output coordinator):{DEPLOYMENTS_ALIAS}".'
+        )
     if isinstance(request, Grant):
         return request
     if isinstance(request, Create) and max_counters:
@@ -131,27 +187,42 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
     create = ' and {"create": ["invoices"]}' if max_counters else ""
     raise Refused(
         f'through its alias {MINTING_ALIAS!r}, the coordinator takes only {{"grant": "orders"}}{create}; operators '
-        "call it without the alias."
+        f"call it by its alias {DEPLOYMENTS_ALIAS!r}."
     )
 
 
-def _check(asked: Any) -> Check:
-    """Read what is to be checked. The digest isn't read: it makes another event when the function has changed."""
+def is_version(qualifier: str) -> bool:
+    """Return whether this names a version, or `$LATEST`, rather than an alias. Lambda numbers versions."""
+    return qualifier in ("", "$LATEST") or qualifier.isdigit()
+
+
+def _object(event: Mapping[str, Any], key: str) -> dict[str, Any]:
+    asked: Any = event[key]
     if not isinstance(asked, dict):
-        raise Refused(f"check: {asked!r} is not an object.")
-    asked = cast("dict[str, Any]", asked)
-    _check_keys(asked, CHECK_KEYS, "check.")
-    region = asked.get("region")
-    if not isinstance(region, str) or not region:
-        raise Refused(f"check.region: {region!r} is not a region.")
-    return Check(region, _counter(asked.get("counter"), "check.counter"), str(asked.get("version")))
+        raise Refused(f"{key}: {asked!r} is not an object.")
+    return cast("dict[str, Any]", asked)
+
+
+def _check(asked: dict[str, Any], key: str, keys: tuple[str, ...]) -> Check:
+    """Read what is to be checked. The digest isn't read: it makes another event when the function has changed."""
+    _check_keys(asked, keys, f"{key}.")
+    texts = {name: asked.get(name) for name in ("region", "version", "code", "build")}
+    for name, text in texts.items():
+        if not isinstance(text, str) or not text or (name == "version" and not text.isdigit()):
+            raise Refused(f"{key}.{name}: {text!r} is not a {'version' if name == 'code' else name}.")
+    counter = _counter(asked.get("counter"), f"{key}.counter")
+    return Check(counter=counter, paused=bool(asked.get("paused")), **cast("dict[str, str]", texts))
+
+
+def _release(asked: dict[str, Any]) -> Release:
+    url = asked.get("url", "")
+    if not isinstance(url, str) or (url and not re.match(r"https?://", url)):
+        raise Refused(f"release.url: {url!r} is not a URL.")
+    return Release(_check(asked, "release", RELEASE_KEYS), url, bool(asked.get("leaving")))
 
 
 def _deployment(event: Mapping[str, Any]) -> Deploy:
-    desired: Any = event["desired"]
-    if not isinstance(desired, dict):
-        raise Refused(f"desired: {desired!r} is not an object.")
-    desired = cast("dict[str, Any]", desired)
+    desired = _object(event, "desired")
     _check_keys(desired, DESIRED_KEYS, "desired.")
     missing = [key for key in DESIRED_KEYS if key not in desired]
     if missing:

@@ -1,4 +1,4 @@
-"""The function's entry point: deployments, scheduled runs, counters created or deleted, grants, and checks."""
+"""The function's entry point: deployments, scheduled runs, counters created or deleted, grants, checks, releases."""
 
 import os
 import secrets
@@ -9,14 +9,18 @@ from typing import Any, TypeVar
 
 from aws_client.service import set_deadline
 
-from .check import ask, check
+from global_integers_core.names import MINTING_ALIAS
+
 from .dynamodb.store import Store
-from .events import Check, Grant, Run, admissible, request_of
+from .events import Back, Check, CheckSelf, Grant, Release, Run, admissible, request_of
+from .functions import Functions
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
 from .protocol.model import Refused, TooMany
 from .protocol.operations import CarryOut, Clock, MayBegin, Operation, Parallel, Steps, TakeRunLock
+from .release import back, check_version, release
 from .run import RunResult, reply, run
+from .self_check import check_self
 
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
@@ -52,19 +56,20 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         regions that have yet to follow; and `registered`, how many counters this run has seen to. If there are any:
         `unfinished`, how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`,
         keys that can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns
-        `skipped` if another run is at work. A check returns the region that was `checked`.
+        `skipped` if another run is at work. What isn't a run returns what `release.py` and `self_check.py` say.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
-    result, qualifier = RunResult(), qualifier_of(context.invoked_function_arn)
+    invoked = str(context.invoked_function_arn)
+    result, qualifier = RunResult(), ":".join(invoked.split(":")[7:])
     statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
     try:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
-        if isinstance(request, Check):
-            return _check(request, context)
+        if isinstance(request, Check | Release | CheckSelf | Back):
+            return _without_run(request, invoked, qualifier, context)
         _run(request, statistics, context)
         statistics.failed = False
     except TooMany as refusal:
@@ -72,37 +77,40 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
-        if "check" not in event:  # whoever deploys sees what is wrong
+        if not WITHOUT_RUN.intersection(event):  # whoever sends it sees what is wrong
             METRICS.write(statistics)
     warn_of(result.scan)
     return reply(result)
 
 
-def qualifier_of(invoked: str) -> str:
-    """Return the version or alias by which the function was called, from the ARN in its context; "" without one.
-
-    Deployments name `$LATEST`, which is the same: that is the provider's default (`aws.lambda_.Invocation`).
-    """
-    qualifier = ":".join(invoked.split(":")[7:])
-    return "" if qualifier == "$LATEST" else qualifier
+WITHOUT_RUN = frozenset({"check", "release", "self", "back"})
+"""What changes no layout, so that it is no run."""
 
 
 def _kind(event: Mapping[str, Any], qualifier: str) -> str:
-    """Return who asks for the run. Nobody who uses a qualifier counts as a deployment or as the schedule."""
-    if "grant" in event or (qualifier and "create" not in event):
+    """Return who asks for the run. Nobody who uses the minting functions' alias counts as a deployment or schedule."""
+    if "grant" in event or (qualifier == MINTING_ALIAS and "create" not in event):
         return "grant"
-    if qualifier:
+    if qualifier == MINTING_ALIAS:
         return "creation"
     kinds = {"schedule": "schedule", "desired": "deployment", "delete": "deletion"}
     return next((kind for key, kind in kinds.items() if key in event), "creation")
 
 
-def _check(asked: Check, context: Any) -> dict[str, Any]:
-    """Check what a deployment has updated."""
+def _without_run(
+    request: Check | Release | CheckSelf | Back, invoked: str, qualifier: str, context: Any
+) -> dict[str, Any]:
     set_deadline(context)
-    _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
-    function = f"arn:{partition}:lambda:{asked.region}:{account}:function:{os.environ['MINT_FUNCTION']}"
-    return check(asked, _store().carry_out, lambda method, path: ask(function, method, path))
+    carry_out, functions = _store().carry_out, Functions(invoked, os.environ["MINT_FUNCTION"])
+    match request:
+        case Check():
+            return check_version(request, carry_out, functions)
+        case Release():
+            return release(request, carry_out, functions)
+        case CheckSelf():
+            return check_self(invoked, qualifier, carry_out, functions)
+        case Back():
+            return {**back(carry_out, functions)}
 
 
 def _store(patience: float | None = None) -> Store:

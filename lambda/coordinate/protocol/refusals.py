@@ -185,11 +185,91 @@ def nowhere(regions: Sequence[str]) -> Refused:
     )
 
 
-def unhealthy(region: str, problem: str) -> Refused:
-    """Return the refusal to go on with a deployment, since a region doesn't work after its update."""
+AFTER_A_FAILURE = (
+    "Correct the code or the settings and run `pulumi up` again, or run it with the former commit. If the region itself "
+    "is down, put it into the last wave of the setting `waves`. See docs/operations.md#a-build-that-fails."
+)
+
+
+def unhealthy(
+    region: str, version: str, code: str, problem: str, log: str, moved: Mapping[str, bool | None]
+) -> Refused:
+    """Return the refusal to go on with a deployment, since a new version of a minting function doesn't work.
+
+    `log` is the end of its log; `moved` says of each region whether its alias leads to this build, None if it doesn't
+    answer.
+    """
     return Refused(
-        f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "
-        "The deployment stops here: the regions of later waves keep the code that they have. Correct the code or "
-        "the settings and run `pulumi up` again, or run it with the former commit. If the region itself is down, put "
-        "it into the last wave of the setting `waves`. See docs/operations.md#a-wave-that-fails."
+        f"{region}: version {version} of the minting function ({code}) doesn't work. {problem}. No caller has reached "
+        f"it. {_aliases(moved)} {AFTER_A_FAILURE}{_log(log)}"
+    )
+
+
+def unhealthy_for_callers(
+    region: str, way: str, version: str, problem: str, log: str, moved: Mapping[str, bool | None]
+) -> Refused:
+    """Return the refusal to go on with a deployment, since what callers reach by this `way` doesn't work."""
+    return Refused(
+        f"{region}: version {version} of the minting function has passed its check, but by the region's {way}, where "
+        f"callers reach it now, it doesn't work. {problem}. {_aliases(moved)} To let callers reach what they reached "
+        f"before, see docs/operations.md#the-way-back. {AFTER_A_FAILURE}{_log(log)}"
+    )
+
+
+def _aliases(moved: Mapping[str, bool | None]) -> str:
+    groups = {
+        "Aliases that have moved to this build": [region for region, has in moved.items() if has],
+        "that haven't": [region for region, has in moved.items() if has is False],
+        "that don't answer": [region for region, has in moved.items() if has is None],
+    }
+    said = [f"{what}: {', '.join(sorted(found)) or 'none'}" for what, found in groups.items()]
+    return "; ".join(said if groups["that don't answer"] else said[:2]) + "."
+
+
+def _log(log: str) -> str:
+    return f"\nThe end of the function's log:\n{log.strip()}" if log.strip() else ""
+
+
+def paused_from_the_start(region: str) -> Refused:
+    """Return the refusal of a region that is paused before its function has ever been checked."""
+    return Refused(
+        f"{region}: it is paused, so its function can't be checked before callers reach it for the first time. Take it "
+        "out of the setting `paused`, deploy, and pause it then."
+    )
+
+
+def unmovable(region: str, problem: str) -> Refused:
+    """Return the refusal to go on with a deployment, since a region's alias can't be moved."""
+    return Refused(
+        f"{region}: the alias by which callers reach the minting function can't be moved: {problem}. Run `pulumi up` "
+        "again; with --refresh if the alias or the function was deleted."
+    )
+
+
+def nothing_released() -> Refused:
+    """Return the refusal to move aliases back of which none was ever moved."""
+    return Refused("back: no alias was ever moved to a build, so there is nothing to go back to. Nothing was changed.")
+
+
+def unmoved(moved: Mapping[str, str], failed: Mapping[str, str]) -> Refused:
+    """Return the refusal to call the way back finished: region → version that is reached again, region → error."""
+    done = ", ".join(f"{region} (version {version})" for region, version in sorted(moved.items())) or "none"
+    wrong = "; ".join(f"{region}: {error}" for region, error in sorted(failed.items()))
+    return Refused(f"back: moved: {done}. Not moved: {wrong}. Send it again when these regions answer.")
+
+
+def unusable(what: str, why: str) -> Refused:
+    """Return the refusal of a new version of the coordinator that can't use a table."""
+    return Refused(
+        f"the new version of the coordinator can't use {what} ({why}), so the former one goes on. Correct the code or "
+        f"the settings, and run `pulumi up` again. {NOTHING_CHANGED}"
+    )
+
+
+def denied(regions: Mapping[str, str]) -> Refused:
+    """Return the refusal of a new version of the coordinator that may not read the aliases of these regions."""
+    found = "; ".join(f"{region}: {error}" for region, error in sorted(regions.items()))
+    return Refused(
+        f"the new version of the coordinator may not read the minting functions' aliases, so the former one goes on. "
+        f"{found}. Correct its policy, and run `pulumi up` again. {NOTHING_CHANGED}"
     )

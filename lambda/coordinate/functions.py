@@ -1,0 +1,262 @@
+"""The minting functions of all regions: calls by a version, an alias or a Function URL, and the alias that callers use.
+
+An alias's description says what it leads to since when, and which version it led to before.
+"""
+
+import json
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import boto3
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed, invoke_with_log
+from aws_client.service import ServiceError
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from global_integers_core.names import LIVE_ALIAS
+
+from .dynamodb.calls import meaning_of
+
+if TYPE_CHECKING:
+    from types_boto3_lambda import LambdaClient
+
+TIMEOUT = 35
+"""Seconds for each attempt of a call. A minting function runs for at most 30."""
+
+SHORT = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+"""For reading and moving an alias: a region that is down must not hold up the others."""
+
+AT_ONCE = 30
+"""In how many regions aliases are read or moved at the same time."""
+
+MOST = 300
+"""Characters of a response that are shown."""
+
+MOST_OF_LOG = 1_000
+"""Characters of the end of a log that are shown."""
+
+RELEASED = re.compile(r"Build (?P<build>\S+) since (?P<since>\S+)\.(?: Version before: (?P<before>[0-9]+)\.)?")
+MOVED_BACK = re.compile(r"Back from build (?P<build>\S+) since (?P<since>\S+)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class MintResponse:
+    """What came back, without a `status` if it is no HTTP response, without a `document` if it is no JSON object."""
+
+    text: str
+    """For people."""
+    status: int = 0
+    document: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    passing: bool = False
+    """Whether it is an error that ends by itself, so that asking again may help."""
+    log: str = ""
+    """The end of the invocation's log."""
+
+
+Ask = Callable[[str, str], MintResponse]
+"""Asks a region's minting function: method, path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Where a region's alias leads to, and since when (ISO 8601)."""
+
+    version: str
+    build: str = ""
+    """The build that it was moved to; "" if it was never moved, or moved back."""
+    back_from: str = ""
+    """The build that it was moved back from."""
+    since: str = ""
+    before: str = ""
+    """The version that it led to before; "" if there was none, or it was moved back."""
+    revision: str = ""
+    """Lambda's id of this state. A move is refused if it isn't the present one."""
+
+    @property
+    def newest(self) -> str:
+        """The newest build that it led to."""
+        return self.build or self.back_from
+
+
+def alias_of(found: Mapping[str, Any]) -> Alias:
+    """Read Lambda's answer. A description that somebody has changed says nothing."""
+    version, revision = str(found["FunctionVersion"]), str(found.get("RevisionId", ""))
+    description = str(found.get("Description", ""))
+    if released := RELEASED.fullmatch(description):
+        build, since, before = released.group("build", "since", "before")
+        return Alias(version, build, "", since, before or "", revision)
+    if back := MOVED_BACK.fullmatch(description):
+        return Alias(version, "", back["build"], back["since"], "", revision)
+    return Alias(version, revision=revision)
+
+
+def described(build: str, before: str = "") -> str:
+    """Return the description of an alias that is moved to a build now."""
+    return f"Build {build} since {_now()}." + (f" Version before: {before}." if before else "")
+
+
+def described_back(build: str) -> str:
+    """Return the description of an alias that is moved back from a build now."""
+    return f"Back from build {build} since {_now()}."
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+class AliasError(Exception):
+    """An alias couldn't be read or moved. `denied` is whether that was not allowed."""
+
+    def __init__(self, message: str, *, denied: bool = False) -> None:
+        super().__init__(message)
+        self.denied = denied
+
+
+class Functions:
+    """The function of this name in every region. `arn` is that of another function in the same account."""
+
+    def __init__(self, arn: str, name: str) -> None:
+        self._partition, self._account = arn.split(":")[1], arn.split(":")[4]
+        self._name = name
+
+    def ask(self, region: str, qualifier: str) -> Ask:
+        """Return how a version or an alias is asked."""
+        function = f"arn:{self._partition}:lambda:{region}:{self._account}:function:{self._name}:{qualifier}"
+        return lambda method, path: _invoked(function, method, path)
+
+    def ask_url(self, region: str, url: str) -> Ask:
+        """Return how the Function URL is asked, which ends with `/`. Each request is signed, as a caller's may be."""
+        return lambda method, path: _called(region, method, url + path.lstrip("/"))
+
+    def alias(self, region: str) -> Alias | None:
+        """Return where the region's alias leads to, or None if there is none.
+
+        Raises:
+            AliasError: the region doesn't answer, or doesn't allow it.
+        """
+        return read_alias(client_of(region), self._name, LIVE_ALIAS)
+
+    def aliases(self, regions: Iterable[str]) -> dict[str, Alias | None | AliasError]:
+        """Return the same of several regions."""
+        return in_each(regions, self.alias)
+
+    def move(self, region: str, alias: Alias, version: str, description: str) -> None:
+        """Move the region's alias, if it is still as it was read.
+
+        Raises:
+            AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
+        """
+        move_alias(client_of(region), self._name, LIVE_ALIAS, version, description, alias.revision)
+
+
+def read_alias(client: "LambdaClient", function: str, name: str) -> Alias | None:
+    """Return where an alias leads to, or None if there is none, or no such function."""
+    try:
+        return alias_of(client.get_alias(FunctionName=function, Name=name))
+    except (ClientError, BotoCoreError) as error:
+        if meaning_of(error) == "gone":
+            return None
+        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted") from error
+
+
+def move_alias(client: "LambdaClient", function: str, name: str, version: str, description: str, revision: str) -> None:
+    """Move an alias, if it is still as it was read."""
+    state: Any = {"RevisionId": revision} if revision else {}
+    try:
+        client.update_alias(FunctionName=function, Name=name, FunctionVersion=version, Description=description, **state)
+    except (ClientError, BotoCoreError) as error:
+        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted") from error
+
+
+def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | None | AliasError]:
+    """Do the same in all regions at the same time, and return what came of it: its result or its error."""
+
+    def acted(region: str) -> Alias | None | AliasError:
+        try:
+            return act(region)
+        except AliasError as error:
+            return error
+
+    each: Sequence[str] = list(dict.fromkeys(regions))
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return dict(zip(each, threads.map(acted, each), strict=True))
+
+
+_CREATING = threading.Lock()
+"""Threads may share boto3's clients, but must not create them at the same time."""
+
+
+def client_of(region: str) -> "LambdaClient":
+    """Return a client of the region's Lambda."""
+    with _CREATING:
+        return boto3.client("lambda", region_name=region, config=SHORT)
+
+
+def _invoked(function: str, method: str, path: str) -> MintResponse:
+    """Return the answer of the minting function with this ARN."""
+    try:
+        document, log = invoke_with_log(function, _event(method, path), TIMEOUT)
+    except InvocationFailed as failed:
+        said = ": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))
+        return MintResponse(said[:MOST], log=failed.log[-MOST_OF_LOG:])
+    except (NoResponse, ServiceError) as error:  # AWS may not know the coordinator's new policy yet
+        return MintResponse(str(error)[:MOST], passing=error.transient or error.unaccepted)
+    return answer_of(document, log[-MOST_OF_LOG:])
+
+
+def _called(region: str, method: str, url: str) -> MintResponse:
+    """Return the answer of a Function URL."""
+    request = AWSRequest(method, url)
+    credentials: Any = boto3.session.Session().get_credentials()
+    SigV4Auth(credentials, "lambda", region).add_auth(request)
+    headers = dict(request.headers.items())
+    try:
+        sent = urllib.request.Request(url, None, headers, method=method)  # noqa: S310 (Pulumi's output)
+        with urllib.request.urlopen(sent, timeout=TIMEOUT) as response:  # noqa: S310
+            return _http_answer(response.status, dict(response.headers.items()), response.read())
+    except urllib.error.HTTPError as error:
+        return _http_answer(error.code, dict(error.headers.items()), error.read())
+    except OSError as error:
+        return MintResponse(f"no response: {error}"[:MOST], passing=True)
+
+
+def _http_answer(status: int, headers: Mapping[str, str], body: bytes) -> MintResponse:
+    text = body.decode(errors="replace")
+    answer = answer_of({"statusCode": status, "headers": headers, "body": text})
+    # AWS itself refuses for some seconds what a new policy allows.
+    refused = status == 403 and "detail" not in answer.document
+    return MintResponse(answer.text, status, answer.document, answer.passing or refused or status >= 502)
+
+
+def answer_of(response: Mapping[str, Any], log: str = "") -> MintResponse:
+    """Read a response (payload format 2.0). It may be anything, since a bad build wrote it."""
+    status, body = response.get("statusCode"), response.get("body")
+    if not isinstance(status, int):
+        return MintResponse(f"no HTTP response: {json.dumps(response)}"[:MOST], log=log)
+    headers: Any = response.get("headers")
+    names = [str(name).lower() for name in cast("Mapping[Any, Any]", headers)] if isinstance(headers, dict) else []
+    passing = status == 429 or (status == 503 and "retry-after" in names)
+    return MintResponse(f"{status} {body}"[:MOST], status, _object(body), passing, log)
+
+
+def _object(body: object) -> Mapping[str, Any]:
+    try:
+        found: Any = json.loads(body) if isinstance(body, str) else None
+    except ValueError:
+        return {}
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _event(method: str, path: str) -> dict[str, Any]:
+    """Return an event without a domain name: by this the function knows that no caller sent it."""
+    return {"version": "2.0", "rawPath": path, "requestContext": {"http": {"method": method}}}

@@ -1,0 +1,63 @@
+"""What a new version of the coordinator checks before anybody uses it: its settings, its tables, what it may do."""
+
+import time
+
+from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
+
+from .check import PATIENCE, PAUSE
+from .functions import AliasError, Functions, client_of, move_alias, read_alias
+from .log import write
+from .protocol.model import Absent, DeploymentRecord
+from .protocol.operations import CarryOut, DescribeArchive, DescribeLayouts, DescribeMirror, ReadItem, ReadRecord
+from .protocol.refusals import denied, unusable
+
+ALIASES = (DEPLOYMENTS_ALIAS, MINTING_ALIAS)
+
+
+def check_self(arn: str, version: str, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
+    """Check this version of the coordinator, and move its aliases to it, unless they lead to a later one.
+
+    `arn` is the function's, `version` its number; `$LATEST` and "" move nothing. A region that doesn't answer is no
+    fault of this version. Before the first deployment there is no alias yet.
+
+    Raises:
+        Refused: a table at home can't be used, no region's can, or something isn't allowed. No alias was moved.
+    """
+    for operation in (DescribeLayouts(), DescribeMirror()):  # these are refused by themselves
+        carry_out(operation)
+    record: DeploymentRecord | None = carry_out(ReadRecord())
+    if isinstance(absent := carry_out(DescribeArchive()), Absent):
+        raise unusable("the archive", absent.value)
+    regions = record.desired.regions if record else ()
+    items = {region: carry_out(ReadItem(region, CHECK_COUNTER)) for region in regions}
+    if items and all(item is Absent.UNREACHABLE for item in items.values()):
+        raise unusable("the counters table of any region", Absent.UNREACHABLE.value)
+    _check_aliases(regions, functions)
+    if version.isdigit():
+        _move(arn, version)
+    return {"checked": version or "$LATEST"}
+
+
+def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
+    ends = time.monotonic() + PATIENCE
+    while True:
+        found = functions.aliases(regions)
+        refused = {
+            region: str(error) for region, error in found.items() if isinstance(error, AliasError) and error.denied
+        }
+        if not refused:
+            return
+        if time.monotonic() >= ends:
+            raise denied(refused)
+        time.sleep(PAUSE)  # AWS needs some seconds to accept a new policy
+
+
+def _move(arn: str, version: str) -> None:
+    _, _, _, home, _, _, name, *_ = arn.split(":")
+    client = client_of(home)
+    for alias in ALIASES:
+        found = read_alias(client, name, alias)
+        if found is None or not found.version.isdigit() or int(found.version) >= int(version):
+            continue
+        move_alias(client, name, alias, version, f"Version before: {found.version}.", found.revision)
+        write("INFO", phase="moved", region=home, alias=alias, version=version, before=found.version)
