@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Aws, Kind, Result
-from ..resources.lambda_ import INVOCATION, reported, subject
+from ..resources.lambda_ import INVOCATION, is_check, reported
 from ..stack import Made, State, stacks
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
@@ -91,7 +91,7 @@ class Engine:
                 self._tell("create" if before is None else "replace" if called else "update", wanted)
                 if before is None or called:
                     return "", {**registered, **kind.planned(registered)}
-                return before.id, {**before.outputs, **registered}
+                return before.id, {**kind.known(before, wanted.inputs), **registered}
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
         if before is not None and result.replaces:
@@ -146,7 +146,7 @@ class Engine:
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
-        if wanted.type == INVOCATION and not subject(inputs):
+        if wanted.type == INVOCATION and not is_check(inputs):
             # What it shows is beyond what `pulumi up` does, so it takes the server's own keys: whoever deploys needs no
             # permission for it.
             own = Aws(self._aws.endpoint, dynamodb=self._aws.dynamodb)
@@ -203,17 +203,14 @@ class Engine:
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
-    key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
-    if not KINDS[resource.type].identity:
-        return f"{key} {resource.name}"
-    if resource.type != INVOCATION:
-        return key
-    return key + (subject(inputs) if _is_identified(resource) else f" {resource.name}")
+    names = KINDS[resource.type].identity
+    identity = [str(as_json(inputs.get(name))) for name in names] if names else [resource.name]
+    return " ".join([resource.type, *identity])
 
 
 def _is_identified(resource: Registration) -> bool:
     """Return whether all that identifies a resource is known, as it is outside of a preview."""
-    names = [*KINDS[resource.type].identity, *(["input"] if resource.type == INVOCATION else [])]
+    names = KINDS[resource.type].identity
     return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
 
 

@@ -84,6 +84,10 @@ class Kind:
         """Return the outputs that a preview knows of one that will be created."""
         return {}
 
+    def known(self, before: Made, inputs: Inputs) -> Mapping[str, Any]:
+        """Return the outputs that a preview knows of one that will change to these inputs."""
+        return before.outputs
+
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs as they are now, or None (or the service's error) if it no longer exists.
 

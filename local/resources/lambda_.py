@@ -2,10 +2,10 @@
 
 import base64
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from global_integers_core.names import CHECK_COUNTER
 
@@ -13,6 +13,9 @@ from ..paths import LocalError
 from ..stack import Made
 from ..terminal import say
 from .kind import ID, SERVER, Aws, Call, Described, Inputs, Kind, Result, capital
+
+if TYPE_CHECKING:
+    from types_boto3_lambda import LambdaClient
 
 FUNCTION = "aws:lambda/function:Function"
 
@@ -35,16 +38,98 @@ SETTINGS = Call(
     Environment=lambda inputs: {"Variables": inputs.get("environment", {}).get("variables", {})},
 )
 
+IN_SETTINGS = ("role", "runtime", "handler", "loggingConfig", "memorySize", "timeout", "environment")
 
-def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
-    name = inputs["name"]
-    if before is not None:
-        client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=inputs["architectures"])
-    if (reserved := inputs.get("reservedConcurrentExecutions", -1)) >= 0:
+IN_CODE = ("code", "architectures")
+
+OF_VERSION = frozenset({"version", "qualifiedArn", "qualifiedInvokeArn"})
+"""A function's outputs that change when a version is published."""
+
+
+def _differ(before: Inputs, inputs: Inputs, names: Sequence[str]) -> bool:
+    return any(before.get(name) != inputs.get(name) for name in names)
+
+
+def _publishes(before: Inputs, inputs: Inputs) -> bool:
+    """Return whether this change publishes a version. Reserved concurrency isn't a version's, so it doesn't."""
+    return inputs.get("publish", False) and _differ(before, inputs, (*IN_SETTINGS, *IN_CODE, "publish"))
+
+
+def _invoke_arn(region: str, arn: str) -> str:
+    """Return what an API calls: the function, version or alias of this ARN."""
+    return f"arn:aws:apigateway:{region}:lambda:path/2015-03-31/functions/{arn}/invocations"
+
+
+class _Function(Kind):
+    """A function. Each step is a call of its own, in the order of the provider, and `$LATEST` is in between.
+
+    First the configuration changes, then the code, then the reserved concurrency; a version is published last.
+    Source: `resourceFunctionUpdate` of terraform-provider-aws. A step is left out where it has nothing to change.
+    """
+
+    identity = ("region", "name")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        client, name = aws.client("lambda", inputs["region"]), inputs["name"]
+        if before is None:
+            create: Any = {"Publish": inputs.get("publish", False), "Code": {"ZipFile": _archive(inputs)}}
+            client.create_function(**SETTINGS.parameters(inputs), Architectures=inputs["architectures"], **create)
+            client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
+            _reserve(client, {}, inputs)
+        else:
+            # After an update that failed or was killed, or where nothing is known of it, everything is done again.
+            known = {} if before.updating or before.inputs == inputs else before.inputs
+            self._change(client, known, inputs)
+        return Result(name, self._outputs(client, inputs["region"], name))
+
+    def _change(self, client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
+        name, updated = inputs["name"], client.get_waiter("function_updated_v2")
+        if _differ(before, inputs, IN_SETTINGS):
+            SETTINGS.make(client, inputs)
+            updated.wait(FunctionName=name, WaiterConfig=SOON)
+        if _differ(before, inputs, IN_CODE):
+            architectures = inputs["architectures"]
+            client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=architectures)
+            updated.wait(FunctionName=name, WaiterConfig=SOON)
+        _reserve(client, before, inputs)
+        if _publishes(before, inputs):
+            number = client.publish_version(FunctionName=name)["Version"]
+            client.get_waiter("published_version_active").wait(FunctionName=name, Qualifier=number, WaiterConfig=SOON)
+
+    def known(self, before: Made, inputs: Inputs) -> Mapping[str, Any]:
+        gone = OF_VERSION if _publishes(before.inputs, inputs) else frozenset[str]()
+        return {name: value for name, value in before.outputs.items() if name not in gone}
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any]:
+        return self._outputs(aws.client("lambda", made.inputs["region"]), made.inputs["region"], made.id)
+
+    def _outputs(self, client: "LambdaClient", region: str, name: str) -> Mapping[str, Any]:
+        arn = client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")
+        pages = client.get_paginator("list_versions_by_function").paginate(FunctionName=name)
+        last = [version for page in pages for version in page["Versions"]][-1].get("Version", "")
+        qualified = f"{arn}:{last}"
+        return {
+            "arn": arn,
+            "invokeArn": _invoke_arn(region, arn),
+            "version": last,
+            "qualifiedArn": qualified,
+            "qualifiedInvokeArn": _invoke_arn(region, qualified),
+        }
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete it, with its versions and aliases."""
+        aws.client("lambda", made.inputs["region"]).delete_function(FunctionName=made.id)
+
+
+def _reserve(client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
+    """Set the reserved concurrency. It holds for the function with all its versions and aliases."""
+    name, reserved = inputs["name"], inputs.get("reservedConcurrentExecutions", -1)
+    if reserved == before.get("reservedConcurrentExecutions"):
+        return
+    if reserved >= 0:
         client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
-    else:
+    elif before:
         client.delete_function_concurrency(FunctionName=name)
-    client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
 
 
 def _function_url(inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -55,13 +140,25 @@ def _function_url(inputs: Inputs, found: Any) -> dict[str, Any]:
 
 URL = Call(
     "create_function_url_config",
-    "FunctionName",
+    "FunctionName Qualifier",
     AuthType="authorizationType",
     Cors=lambda inputs: capital(inputs.get("cors") or {}),
 )
 
 
 ALIAS = Call("create_alias", "FunctionName Name FunctionVersion Description")
+
+
+def _alias(inputs: Inputs, found: Any) -> dict[str, Any]:
+    """Return what an alias is now. Where it leads is among that: what somebody has moved, a refresh finds."""
+    return {
+        "arn": found["AliasArn"],
+        "invokeArn": _invoke_arn(inputs["region"], found["AliasArn"]),
+        "functionVersion": found["FunctionVersion"],
+    }
+
+
+PERMISSION = Call("get_policy", "Qualifier", FunctionName="function")
 
 
 def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
@@ -71,7 +168,7 @@ def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
 class _Invocation(Kind):
     """A call of a function, of lifecycle scope CREATE_ONLY: a change is another call, which replaces the one before."""
 
-    identity = ("region", "functionName")
+    identity = ()
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         name = inputs["functionName"]
@@ -84,31 +181,20 @@ class _Invocation(Kind):
         return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
-def subject(inputs: Inputs) -> str:
-    """Return what tells a call from others of the same function, for its key: the region of a check, or nothing."""
-    check = json.loads(inputs["input"]).get("check", {})
-    return f" check {check['region']}" if check else ""
+def is_check(inputs: Inputs) -> bool:
+    """Return whether a call only checks something, so that it changes no layout."""
+    return "check" in json.loads(inputs["input"])
 
 
 KINDS: dict[str, Kind] = {
-    FUNCTION: Described(
-        "lambda",
-        create=SETTINGS.also(
-            "create_function", Architectures="architectures", Code=lambda inputs: {"ZipFile": _archive(inputs)}
-        ),
-        update=SETTINGS,
-        then=_changed_function,
-        read_by=Call("get_function", FunctionName=ID),
-        now=lambda _inputs, found: {"arn": found["Configuration"]["FunctionArn"]},
-        delete_by="delete_function",
-    ),
+    FUNCTION: _Function(),
     "aws:lambda/alias:Alias": Described(
         "lambda",
         ("region", "functionName", "name"),
         create=ALIAS,
         update=ALIAS.also("update_alias"),
         read_by=Call("get_alias", "FunctionName", Name=ID),
-        now=lambda _inputs, found: {"arn": found["AliasArn"]},
+        now=_alias,
         delete_by="delete_alias",
     ),
     "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": Described(
@@ -124,25 +210,25 @@ KINDS: dict[str, Kind] = {
     ),
     "aws:lambda/functionUrl:FunctionUrl": Described(
         "lambda",
-        ("region", "functionName"),
+        ("region", "functionName", "qualifier"),
+        id="{functionName}",
         create=URL,
         update=URL.also("update_function_url_config"),
-        read_by=Call("get_function_url_config", FunctionName=ID),
+        read_by=Call("get_function_url_config", "Qualifier", FunctionName=ID),
         now=_function_url,
         delete_by="delete_function_url_config",
     ),
     "aws:lambda/permission:Permission": Described(
         "lambda",
-        ("region", "function", "statementId"),
-        create=Call(
+        ("region", "function", "qualifier", "statementId"),
+        create=PERMISSION.also(
             "add_permission",
-            "StatementId Action Principal FunctionUrlAuthType InvokedViaFunctionUrl SourceArn",
-            FunctionName="function",
+            **Call("", "StatementId Action Principal FunctionUrlAuthType InvokedViaFunctionUrl SourceArn").sources,
         ),
         recreated=True,
-        read_by=Call("get_policy", FunctionName="function"),
+        read_by=PERMISSION,
         now=_permission,
-        delete_by=Call("remove_permission", FunctionName="function", StatementId=ID),
+        delete_by=PERMISSION.also("remove_permission", StatementId=ID),
     ),
     INVOCATION: _Invocation(),
 }
