@@ -14,7 +14,7 @@ from .function import archive
 from .gateway import Gateway
 from .monitoring import Monitoring, budget
 from .monitoring.stack_metrics import StackMetrics
-from .region import RegionalCounter
+from .region import RegionalAlias, RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
@@ -60,9 +60,10 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         coordinator = Coordinator(f"{name}-coordinator", settings, opts=child)
-        regional = self._counters(name, settings, coordinator)
+        regional, aliases = self._counters(name, settings, coordinator)
         minting = {region: regional[region] for region in settings.regions}
-        coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
+        ready = [resource for counter in minting.values() for resource in counter.ready]
+        coordinator.reconcile({region: each.table for region, each in minting.items()}, ready)
         if settings.budget:
             budget(f"{name}-budget", settings, self)
         gateways = {
@@ -72,7 +73,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         }
         domain = None
         if settings.domain:
-            domain = Domain(f"{name}-domain", settings, regional, gateways, coordinator, opts=child)
+            domain = Domain(f"{name}-domain", settings, aliases, gateways, coordinator, opts=child)
         metrics = StackMetrics(settings, domain.apis if domain is not None else {})
         Monitoring(f"{name}-monitoring", metrics, coordinator, opts=child)
 
@@ -82,8 +83,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         own_names = domain.urls if domain is not None else {}
         urls = {
-            region: _once_reconciled(coordinator, counter.url if counter.url is not None else own_names[region])
-            for region, counter in regional.items()
+            region: _once_reconciled(coordinator, alias.url if alias.url is not None else own_names[region])
+            for region, alias in aliases.items()
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
@@ -101,19 +102,41 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
-    def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
-        """Return what every region has. A wave's minting functions change after the checks of the wave before."""
+    def _counters(
+        self, name: str, settings: Settings, coordinator: Coordinator
+    ) -> tuple[dict[str, RegionalCounter], dict[str, RegionalAlias]]:
+        """Return what every region has. A wave's functions change when callers reach those of the wave before.
+
+        Callers of a wave reach its new versions once all of them have passed their checks. Each region has a check of
+        its own: it runs when this region's function has changed, not when another one has.
+        """
         code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
-        witness = coordinator.witness
-        after: Sequence[pulumi.Resource] = [coordinator.function.function]
-        found: dict[str, RegionalCounter] = {}
+        after: Sequence[pulumi.Resource] = coordinator.ready
+        counters: dict[str, RegionalCounter] = {}
+        aliases: dict[str, RegionalAlias] = {}
         for wave in settings.waves:
             for region in wave:
-                found[region] = RegionalCounter(f"{name}-{region}", settings, region, code, witness, after, opts=child)
-            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
-            # One check for each region: it runs when this region's function has changed, not when another one has.
-            after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after
-        return {region: found[region] for region in settings.deployed}
+                counters[region] = RegionalCounter(
+                    f"{name}-{region}", settings, region, code, coordinator.witness, after, opts=child
+                )
+            checks = {
+                region: coordinator.check(region, counters[region].mint, counters[region].ready)
+                for region in wave
+                if region in settings.regions
+            }
+            released: dict[str, pulumi.Resource] = {}
+            for region in wave:
+                mint, own = counters[region].mint, [checks[region]] if region in checks else counters[region].ready
+                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, mint, own, opts=child)
+                # A region that leaves waits for no other: it may be the last that works.
+                others = [*checks.values()] if region in checks else []
+                released[region] = coordinator.release(region, mint, alias.url, [*others, alias])
+                mint.allow_no_more([released[region]], later=region in settings.paused)
+                aliases[region] = alias
+            # Nobody waits for a region that leaves: it may be one that never comes back.
+            after = [released[region] for region in checks] or after
+        deployed = settings.deployed
+        return {region: counters[region] for region in deployed}, {region: aliases[region] for region in deployed}
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -1,4 +1,4 @@
-"""One region: its tables, the minting function and its URL, and which pages may call it."""
+"""One region: its tables and minting function, the alias and the URL by which it is called, and by which pages."""
 
 import json
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from global_integers_core.names import MINTING_ALIAS
+from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
 from .settings.args import Settings
-from .settings.names import ResourceNames
+from .settings.names import MOVES, STAYS, ResourceNames
 from .table import table, use_keys
 
 HEADERS = ("accept", "content-type", "idempotency-key")
@@ -35,19 +35,17 @@ def cors(settings: Settings) -> dict[str, Any]:
 
 
 class RegionalCounter(pulumi.ComponentResource):
-    """A region's tables, minting function and URL.
+    """A region's tables and minting function.
 
-    The tables are deleted before `witness`. The function changes after `after`: the last wave's checks.
+    The tables are deleted before `witness`. The function changes after `after`: once callers of the wave before reach
+    its new versions.
     """
 
-    url: pulumi.Output[str] | None
-    """None if it has no Function URL."""
     table: aws.dynamodb.Table
     """The counters table."""
     mint: PythonFunction
-    statements: list[pulumi.Resource]
-    """The statements of the function's policy so far. A further one is added after them: if two are added at the same
-    time, Lambda may lose one."""
+    ready: list[pulumi.Resource]
+    """What a call of a version needs."""
 
     def __init__(
         self,
@@ -78,15 +76,17 @@ class RegionalCounter(pulumi.ComponentResource):
             handler="mint.handler.handler",
             code=code,
             environment={
-                "COUNTERS_TABLE": self.table.name,
-                "RECEIPTS_TABLE": receipts.name,
                 "DEFAULT_COUNTER": settings.counters[0],
                 "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
                 "LEASE": str(settings.lease),
-                "COORDINATOR": coordinator,
                 **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),
-                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
                 **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
+            },
+            own_environment={
+                "COUNTERS_TABLE": self.table.name,
+                "RECEIPTS_TABLE": receipts.name,
+                "COORDINATOR": coordinator,
+                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
             },
             statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
                 lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
@@ -99,12 +99,54 @@ class RegionalCounter(pulumi.ComponentResource):
             after=after,
             opts=child,
         )
+        self.ready = [self.table, receipts, self.mint.function]
+        self.register_outputs({"table": self.table.name})
+
+
+class RegionalAlias(pulumi.ComponentResource):
+    """The alias of a region's minting function, and its Function URL, which leads to the alias.
+
+    Both are created after `after`, the check of the version that the alias leads to at first. From then on, only the
+    coordinator moves the alias.
+    """
+
+    name: pulumi.Output[str]
+    arn: pulumi.Output[str]
+    function_name: pulumi.Output[str]
+    url: pulumi.Output[str] | None
+    """None if it has no Function URL."""
+    statements: list[pulumi.Resource]
+    """The statements of the alias's policy so far. A further one is added after them: if two are added at the same
+    time, Lambda may lose one."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        mint: PythonFunction,
+        after: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        super().__init__("global-integers:index:RegionalAlias", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        alias = aws.lambda_.Alias(
+            f"{name}-live",
+            region=region,
+            name=LIVE_ALIAS,
+            description="Not released yet.",
+            function_name=mint.name,
+            function_version=mint.version,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=[*STAYS, *MOVES]),
+        )
+        self.name, self.arn, self.function_name = alias.name, alias.arn, mint.name
         self.url, self.statements = None, []
         if settings.function_urls:
             function_url = aws.lambda_.FunctionUrl(
                 f"{name}-url",
                 region=region,
-                function_name=self.mint.name,
+                function_name=mint.name,
+                qualifier=alias.name,
                 authorization_type=settings.authorization,
                 cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
                 opts=child,
@@ -112,7 +154,7 @@ class RegionalCounter(pulumi.ComponentResource):
             self.url = function_url.function_url
             if not settings.signed:
                 self._open_to_everyone(name, region, function_url)
-        self.register_outputs({"url": self.url, "table": self.table.name})
+        self.register_outputs({"url": self.url, "arn": self.arn})
 
     def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> None:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
@@ -126,7 +168,8 @@ class RegionalCounter(pulumi.ComponentResource):
             permission = aws.lambda_.Permission(
                 f"{name}-{statement}",
                 region=region,
-                function=self.mint.name,
+                function=self.function_name,
+                qualifier=self.name,
                 statement_id=f"global-integers-{statement}",
                 principal="*",
                 **what,

@@ -16,7 +16,7 @@ import pulumi_aws as aws
 
 from ..gateway import rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
-from ..region import RegionalCounter, cors
+from ..region import RegionalAlias, cors
 from ..settings.args import Settings
 
 OF_ACCOUNT = (10_000, 5_000)
@@ -57,21 +57,22 @@ class DomainApi(pulumi.ComponentResource):
     """Without it, API Gateway can't call the function."""
 
     def __init__(
-        self, name: str, settings: Settings, region: str, counter: RegionalCounter, opts: pulumi.ResourceOptions
+        self, name: str, settings: Settings, region: str, alias: RegionalAlias, opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__("global-integers:index:DomainApi", name, None, opts)
         kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)
-        self.api_id, self.stage, execution_arn = make(name, settings, region, counter.mint.arn)
+        self.api_id, self.stage, execution_arn = make(name, settings, region, alias.arn)
         self.permission = aws.lambda_.Permission(
             f"{name}-{kind}-permission",
             region=region,
-            function=counter.mint.name,
+            function=alias.function_name,
+            qualifier=alias.name,
             statement_id=f"global-integers-domain-{kind}",
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
             # Another API of the same kind replaces the statement. A policy can't have two statements with one id.
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(counter.statements), delete_before_replace=True),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(alias.statements), delete_before_replace=True),
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
 
