@@ -114,7 +114,7 @@ class RegionalAlias(pulumi.ComponentResource):
     arn: pulumi.Output[str]
     function_name: pulumi.Output[str]
     url: pulumi.Output[str] | None
-    """None if it has no Function URL."""
+    """Known once it can be called. None if it has no Function URL."""
     statements: list[pulumi.Resource]
     """The statements of the alias's policy so far. A further one is added after them: if two are added at the same
     time, Lambda may lose one."""
@@ -151,9 +151,9 @@ class RegionalAlias(pulumi.ComponentResource):
                 cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
                 opts=child,
             )
-            self.url = function_url.function_url
             if not settings.signed:
                 self._open_to_everyone(name, region, function_url)
+            self.url = _once(function_url.function_url, self.statements)
         self.register_outputs({"url": self.url, "arn": self.arn})
 
     def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> None:
@@ -176,6 +176,10 @@ class RegionalAlias(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self, depends_on=self.statements[-1:] or [function_url]),
             )
             self.statements.append(permission)
+
+
+def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
+    return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:

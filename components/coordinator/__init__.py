@@ -278,7 +278,7 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table"
     functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
-    own = f"arn:{partition}:lambda:*:{account}:function:{names.coordinate_function}"
+    own = f"arn:{partition}:lambda:{layouts_arn.split(':')[3]}:{account}:function:{names.coordinate_function}"
     aliases = ["lambda:GetAlias", "lambda:UpdateAlias"]
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
     copies = ["GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable"]

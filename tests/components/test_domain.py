@@ -196,7 +196,7 @@ def test_everyones_requests_go_through_an_http_api(public_domain: Deployment) ->
         assert api.inputs["protocolType"] == "HTTP"
         assert integration.inputs["integrationType"] == "AWS_PROXY"
         assert integration.inputs["payloadFormatVersion"] == "2.0"
-        assert integration.inputs["integrationUri"] == f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint"
+        assert integration.inputs["integrationUri"] == f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint:live"
         assert (route.inputs["routeKey"], route.inputs["target"]) == ("$default", f"integrations/{integration.name}-id")
         stage = public_domain.one(HTTP_STAGE, region=region)
         assert (stage.inputs["name"], stage.inputs["autoDeploy"]) == ("$default", True)
@@ -217,7 +217,7 @@ def test_signed_requests_go_through_a_rest_api(signed_domain: Deployment) -> Non
         assert scheme["x-amazon-apigateway-authtype"] == "awsSigv4"
         for operation in _operations(document).values():
             integration = operation["x-amazon-apigateway-integration"]
-            function = f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint"
+            function = f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint:live"
             assert (integration["type"], integration["httpMethod"]) == ("aws_proxy", "POST")
             assert integration["uri"] == (
                 f"arn:aws:apigateway:{region}:lambda:path/2015-03-31/functions/{function}/invocations"

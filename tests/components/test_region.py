@@ -99,14 +99,10 @@ def test_everyone_may_call_a_public_url(public: Deployment) -> None:
             for permission in public.of(PERMISSION)
             if permission.inputs["region"] == region and permission.inputs["function"] == function
         ]
+        who = {"function": function, "qualifier": "live", "principal": "*"}
         assert sorted(granted, key=lambda permission: permission["action"]) == [
-            {"action": "lambda:InvokeFunction", "function": function, "principal": "*", "invokedViaFunctionUrl": True},
-            {
-                "action": "lambda:InvokeFunctionUrl",
-                "function": function,
-                "principal": "*",
-                "functionUrlAuthType": "NONE",
-            },
+            {**who, "action": "lambda:InvokeFunction", "invokedViaFunctionUrl": True},
+            {**who, "action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "NONE"},
         ]
     assert [u.inputs["authorizationType"] for u in public.of(FUNCTION_URL)] == ["NONE"] * 3
 

@@ -56,11 +56,11 @@ def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -
         assert group.inputs["kmsKeyId"] == KEYS[group.inputs["region"]]
 
 
-def keys_of(deployment: Deployment, role: str) -> list[str]:
+def keys_of(deployment: Deployment, role: str, name: str = "own") -> list[str]:
     """Return the keys that a role may use, through DynamoDB."""
     (statement,) = (
         statement
-        for statement in json.loads(deployment.one(POLICY, role=role).inputs["policy"])["Statement"]
+        for statement in json.loads(deployment.one(POLICY, role=role, name=name).inputs["policy"])["Statement"]
         if any(action.startswith("kms:") for action in statement["Action"])
     )
     assert statement["Condition"] == THROUGH_DYNAMODB
