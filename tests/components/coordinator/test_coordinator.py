@@ -86,7 +86,7 @@ def test_no_region_waits_for_another_one_but_for_its_wave(leaving: Deployment) -
             assert others == set(), resource.name
     for release in releases:
         wave = [check.urn for check in checks if (own[check.urn] == THREE[0]) == (own[release.urn] == THREE[0])]
-        expected = set() if own[release.urn] == "us-west-2" else set(wave)
+        expected: set[str] = set() if own[release.urn] == "us-west-2" else set(wave)
         assert release.dependencies & {check.urn for check in checks} == expected
 
 

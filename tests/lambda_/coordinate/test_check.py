@@ -88,17 +88,23 @@ def _each(answers: MintResponse | list[MintResponse]) -> Iterator[MintResponse]:
         yield listed[-1]
 
 
-def refusal(function: Function, tables: Tables | None = None, slept: list[float] | None = None) -> str:
-    pauses: list[float] = [] if slept is None else slept
-    found = problem_of(
-        ASKED, (tables or Tables()).carry_out, function.ask, sleep=pauses.append, clock=lambda: sum(pauses)
-    )
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that the coordinator waits. No other time passes."""
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("time.monotonic", lambda: sum(pauses))
+    return pauses
+
+
+def refusal(function: Function, tables: Tables | None = None) -> str:
+    found = problem_of(ASKED, (tables or Tables()).carry_out, function.ask)
     assert found is not None
     return found.text
 
 
 def passes(function: Function, tables: Tables | None = None) -> None:
-    assert problem_of(ASKED, (tables or Tables()).carry_out, function.ask, sleep=lambda _: None) is None
+    assert problem_of(ASKED, (tables or Tables()).carry_out, function.ask) is None
 
 
 def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
@@ -216,23 +222,23 @@ def test_a_register_of_another_layouts_table_proves_nothing() -> None:
     passes(Function(minted(501)), Tables(turned, home="layouts 2"))
 
 
-def test_a_wrong_answer_must_be_given_several_times() -> None:
+def test_a_wrong_answer_must_be_given_several_times(slept: list[float]) -> None:
     """The layout may just have changed."""
     passes(Function([minted(502)] * (ATTEMPTS - 1) + [minted(503)]))
-    slept: list[float] = []
+    slept.clear()
     function = Function(minted(502))
-    refusal(function, slept=slept)
+    refusal(function)
 
     assert function.asked.count(("POST", "/-check")) == ATTEMPTS
     assert slept == [PAUSE] * (ATTEMPTS - 1)
 
 
-def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
+def test_an_error_that_passes_is_waited_for_but_not_for_ever(slept: list[float]) -> None:
     transient = MintResponse("429 Too Many Requests", passing=True)
     passes(Function([transient] * 10 + [minted(501)], [transient] * 10 + [HEALTHY]))
-    slept: list[float] = []
+    slept.clear()
 
-    assert "but got 429" in refusal(Function(transient), slept=slept)
+    assert "but got 429" in refusal(Function(transient))
     assert sum(slept) == PATIENCE
 
 
