@@ -57,6 +57,13 @@ def called_as(aws: Aws, name: str, **qualifier: str) -> str:
     return json.loads(json.load(response["Payload"])["body"])["arn"]
 
 
+def permit(aws: Aws, name: str, qualifier: str, action: str, principal: str, **more: Any) -> None:
+    """Add a statement to the policy of a function's qualifier."""
+    own: Any = {"Qualifier": qualifier} if qualifier else {}
+    statement = {"StatementId": "call", "Action": action, "Principal": principal}
+    aws.client("lambda", HOME).add_permission(FunctionName=name, **statement, **own, **more)
+
+
 def lines(path: Path, count: int) -> list[str]:
     """Wait until a file has so many lines, and return them."""
     ends = time.monotonic() + HANGING
@@ -126,6 +133,7 @@ def test_a_function_sees_which_name_a_rule_calls(aws: Aws, name: str, folder: Pa
     events = aws.client("events", HOME)
     events.put_rule(Name=name, EventPattern=json.dumps({"source": [name]}))
     events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, qualifier)}])
+    permit(aws, name, qualifier, "lambda:InvokeFunction", "events.amazonaws.com")
 
     events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
 
@@ -140,14 +148,7 @@ def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, qualifier: 
     own: Any = {"Qualifier": qualifier} if qualifier else {}
     client = aws.client("lambda", HOME)
     found = client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"]
-    client.add_permission(
-        FunctionName=name,
-        StatementId="url",
-        Action="lambda:InvokeFunctionUrl",
-        Principal="*",
-        FunctionUrlAuthType="NONE",
-        **own,
-    )
+    permit(aws, name, qualifier, "lambda:InvokeFunctionUrl", "*", FunctionUrlAuthType="NONE")
     url = f"{aws.endpoint}/_aws/lambda-url/{found.split('://')[1].split('.')[0]}/"
 
     with OPENER.open(urllib.request.Request(url), timeout=HANGING) as response:
