@@ -16,7 +16,7 @@ import pytest
 from local.engine.program import Registration
 from local.resources import Aws
 from tests.local.machine import HANGING, OPENER
-from tests.local.registrations import HOME, function, registration, role, up
+from tests.local.registrations import HOME, alias, function, registration, role, up
 
 SAYS_ITS_ARN = """
 import json, os
@@ -37,11 +37,6 @@ def name(folder: Path) -> str:
 
 def arn(name: str, qualifier: str = "") -> str:
     return f"arn:aws:lambda:{HOME}:000000000000:function:{name}" + (f":{qualifier}" if qualifier else "")
-
-
-def alias(name: str, qualifier: str = "minting", **changed: str) -> Registration:
-    inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST"}
-    return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", {**inputs, **changed})
 
 
 def retries(name: str, attempts: int, qualifier: str | None) -> Registration:
