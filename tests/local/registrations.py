@@ -20,7 +20,7 @@ HOME = "us-east-1"
 def registration(kind: str, name: str, inputs: dict[str, Any], **options: Any) -> Registration:
     """Return a resource of one of the provider's types."""
     protect, ignored = options.get("protect", False), options.get("ignore_changes", ())
-    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), (), ignored)
+    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), ignored)
 
 
 def table(name: str, *, protect: bool = False, **changed: Any) -> Registration:
@@ -49,7 +49,7 @@ def function(name: str, source: str, variables: dict[str, str], region: str = HO
     """Return a function whose only module has `handler`."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as zipped:
-        zipped.writestr("answer.py", source)
+        zipped.writestr(zipfile.ZipInfo("answer.py"), source)  # equal sources are equal archives
     inputs: dict[str, Any] = {
         "region": region,
         "name": name,

@@ -39,6 +39,12 @@ def arn(name: str, qualifier: str = "") -> str:
     return f"arn:aws:lambda:{HOME}:000000000000:function:{name}" + (f":{qualifier}" if qualifier else "")
 
 
+def published(name: str, calls: Path) -> list[Registration]:
+    """Return a function, and its alias to a published version. The function writes down as what it is called."""
+    made = function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}, publish=True)
+    return [role(name), made, alias(name, functionVersion="1")]
+
+
 def retries(name: str, attempts: int, qualifier: str | None) -> Registration:
     inputs = {"region": HOME, "functionName": name, "maximumEventAgeInSeconds": 60, "maximumRetryAttempts": attempts}
     inputs |= {"qualifier": qualifier} if qualifier else {}
@@ -112,19 +118,21 @@ def test_a_function_sees_by_which_name_it_is_called(aws: Aws, name: str) -> None
 
 def test_a_function_sees_by_which_name_an_event_was_left_for_it(aws: Aws, name: str, folder: Path) -> None:
     calls = folder / "calls"
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    up(aws, *published(name, calls))
     client = aws.client("lambda", HOME)
 
     client.invoke(FunctionName=name, InvocationType="Event", Payload=b"{}")
     assert lines(calls, 1) == [arn(name)]
     client.invoke(FunctionName=arn(name, "minting"), InvocationType="Event", Payload=b"{}")
     assert lines(calls, 2)[1] == arn(name, "minting")
+    client.invoke(FunctionName=name, Qualifier="1", InvocationType="Event", Payload=b"{}")
+    assert lines(calls, 3)[2] == arn(name, "1")
 
 
-@pytest.mark.parametrize("qualifier", ["", "minting"])
+@pytest.mark.parametrize("qualifier", ["", "minting", "1"])
 def test_a_function_sees_which_name_a_rule_calls(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
     calls = folder / "calls"
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    up(aws, *published(name, calls))
     events = aws.client("events", HOME)
     events.put_rule(Name=name, EventPattern=json.dumps({"source": [name]}))
     events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, qualifier)}])
@@ -133,13 +141,18 @@ def test_a_function_sees_which_name_a_rule_calls(aws: Aws, name: str, folder: Pa
     events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
 
     assert lines(calls, 1) == [arn(name, qualifier)]
+    other: Any = {} if qualifier else {"Qualifier": "minting"}
+    events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, other.get("Qualifier", ""))}])
+    events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
+    called_as(aws, name, Qualifier="1")
+    assert lines(calls, 2) == [arn(name, qualifier), arn(name, "1")], "a rule calls nothing without a permission for it"
     events.remove_targets(Rule=name, Ids=["1"])
     events.delete_rule(Name=name)
 
 
 @pytest.mark.parametrize("qualifier", ["", "minting"])
-def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, qualifier: str) -> None:
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
+    up(aws, *published(name, folder / "calls"))
     own: Any = {"Qualifier": qualifier} if qualifier else {}
     client = aws.client("lambda", HOME)
     found = client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"]
@@ -153,7 +166,7 @@ def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, qualifier: 
 def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path) -> None:
     """Those of the function don't hold for it."""
     calls = folder / "calls"
-    parts = [role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name, "retried"), alias(name)]
+    parts = [*published(name, calls), alias(name, "retried", functionVersion="1")]
     up(aws, *parts, retries(name, 0, None), retries(name, 1, "retried"), retries(name, 0, "minting"))
     client = aws.client("lambda", HOME)
     for qualifier in ("minting", "retried"):

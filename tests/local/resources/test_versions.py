@@ -3,7 +3,6 @@
 import base64
 import json
 import urllib.error
-import urllib.request
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -262,8 +261,8 @@ def test_an_ignored_alias_stays_where_somebody_moved_it(aws: Aws, name: str, *, 
     assert up(aws, *parts("two", "2"))[1] == Counter(unchanged=2, updated=1)
     assert client.get_alias(FunctionName=name, Name="live").get("FunctionVersion") == "1"
     client.update_alias(FunctionName=name, Name="live", FunctionVersion="2", Description="checked")
-    for version in ("1",) * moved_back:
-        client.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
+    if moved_back:
+        client.update_alias(FunctionName=name, Name="live", FunctionVersion="1")
     before = client.get_alias(FunctionName=name, Name="live").get("RevisionId")
 
     for wanted in (parts("two", "2"), parts("two", "1")):
@@ -311,9 +310,10 @@ FAILURES = {
 @pytest.mark.parametrize("case", FAILURES)
 def test_a_version_that_fails_says_why(aws: Aws, name: str, case: str) -> None:
     source, kind, message = FAILURES[case]
-    up(aws, role(name), published(name), published_failing := published(f"{name}f", source=source, timeout=1))
+    failing = [role(name), published(name, source=source, timeout=1)]
+    up(aws, *failing)
 
-    response = aws.client("lambda", HOME).invoke(FunctionName=f"{name}f", Qualifier="1", Payload=b"{}", LogType="Tail")
+    response = aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}", LogType="Tail")
 
     assert response.get("FunctionError") == "Unhandled"
     payload = json.load(response["Payload"])
@@ -322,7 +322,7 @@ def test_a_version_that_fails_says_why(aws: Aws, name: str, case: str) -> None:
     assert 0 < len(log) <= 4096
 
     with pytest.raises(LocalError) as failed:
-        up(aws, role(name), published(name), published_failing, invocation(f"{name}f", {}, qualifier="1"))
+        up(aws, *failing, invocation(name, {}, qualifier="1"))
     for part in (kind, message, log.decode().splitlines()[-1].strip()):
         assert part in str(failed.value)
 
@@ -340,7 +340,12 @@ def test_the_log_of_a_call_is_its_end_of_4_kb(aws: Aws, name: str) -> None:
     assert "LogResult" not in aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}")
 
 
-CHECKS = "import os\ndef handler(event, context):\n    if 'fail' in event: raise RuntimeError(event['fail'])\n    return event"
+CHECKS = """
+def handler(event, context):
+    if "fail" in event:
+        raise RuntimeError(event["fail"])
+    return event
+"""
 
 
 def test_calls_of_one_function_are_told_apart_by_name(aws: Aws, name: str) -> None:

@@ -121,4 +121,7 @@ def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
     ],
 )
 def test_what_is_no_error_or_has_no_traceback_stays(result: dict[str, Any]) -> None:
-    assert with_error_type(lambda _function: dict(result))({}) == result
+    def execute(_function: Any) -> dict[str, Any]:
+        return dict(result)
+
+    assert with_error_type(execute)({}) == result
