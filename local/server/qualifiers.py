@@ -7,8 +7,8 @@
 - A policy is compared with the function's ARN as it is called: with its qualifier, however that is sent (Lambda guide,
   "Fine-tuning the Resources and Conditions sections of policies").
 - A call about one alias is an action of its own: GetAlias, UpdateAlias, DeleteAlias.
-- Every qualifier has a resource policy of its own. A permission of the function isn't one of its alias, and a rule
-  calls nothing that it has no permission for (Lambda guide, "Using Lambda aliases in event sources and permissions
+- Every qualifier has a resource policy of its own: a permission of the function isn't one of its alias. Neither a rule
+  nor an API calls what it has no permission for (Lambda guide, "Using Lambda aliases in event sources and permissions
   policies"; EventBridge guide, "Using resource-based policies for Amazon EventBridge").
 - Reserved concurrency is the function's, with all its versions and aliases (Lambda guide, "Configuring reserved
   concurrency for a function").
@@ -45,6 +45,7 @@ def apply() -> None:
     actions: Any = iam_actions
     rules: Any = eventbridge
     functions._get_func_record_for_ref = _with_qualified_arn(functions)
+    functions._get_func_record_for_ref_in_scope = _if_apis_may(functions)
     functions.invoke_async_with_retry = _with_own_retries(functions)
     functions._reserved_concurrency = _of_all_versions(functions)
     functions._publish_version = _if_changed(functions)
@@ -54,7 +55,7 @@ def apply() -> None:
     functions._update_alias = _to_a_version(functions, functions._update_alias)
     for operation in ("_add_permission", "_remove_permission", "_get_policy"):
         setattr(functions, operation, _with_own_policy(functions, getattr(functions, operation)))
-    rules._dispatch_to_lambda = _if_permitted(functions, rules._dispatch_to_lambda)
+    rules._dispatch_to_lambda = _if_rules_may(functions, rules._dispatch_to_lambda)
     actions.extract_resource_arn = _with_qualifier(actions.extract_resource_arn)
     actions._lambda_action = _of_one_alias(actions._lambda_action)
 
@@ -193,16 +194,34 @@ def _with_own_policy(functions: Any, operation: Callable[..., Response]) -> Call
     return done
 
 
-def _if_permitted(functions: Any, dispatch: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+def _permits(functions: Any, arn: str, service: str) -> bool:
+    """Return whether a service may call a function by this ARN. Conditions on the caller's own ARN aren't compared."""
+    function, _, _ = functions._get_base_func_record_for_ref(arn)
+    statements: list[dict[str, Any]] = function["policy"]["Statement"] if function else []
+    return any(one["Resource"] == arn and one["Principal"] == {"Service": service} for one in statements)
+
+
+def _if_rules_may(functions: Any, dispatch: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
     @wraps(dispatch)
     def dispatched(arn: str, payload: Any) -> None:
-        function, _, _ = functions._get_base_func_record_for_ref(arn)
-        statements: list[dict[str, Any]] = function["policy"]["Statement"] if function else []
-        service = {"Service": "events.amazonaws.com"}
-        if any(one["Resource"] == arn and one["Principal"] == service for one in statements):
+        if _permits(functions, arn, "events.amazonaws.com"):
             dispatch(arn, payload)
 
     return dispatched
+
+
+def _if_apis_may(functions: Any) -> Callable[..., Found]:
+    find: Callable[..., Found] = functions._get_func_record_for_ref_in_scope
+
+    @wraps(find)
+    def found(reference: str, **scope: Any) -> Found:
+        record, configuration, name = find(reference, **scope)
+        # API Gateway calls by an ARN. A Function URL, which has been authorized by now, calls by a name.
+        if reference.startswith("arn:") and not _permits(functions, reference, "apigateway.amazonaws.com"):
+            return None, None, name
+        return record, configuration, name
+
+    return found
 
 
 def _with_qualifier(extract: Callable[..., str]) -> Callable[..., str]:
