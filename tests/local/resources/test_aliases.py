@@ -5,6 +5,7 @@ On AWS, each of these depends on the qualifier with which a function is called.
 
 import json
 import time
+import urllib.error
 import urllib.request
 from collections import Counter
 from pathlib import Path
@@ -161,6 +162,27 @@ def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, folder: Pat
 
     with OPENER.open(urllib.request.Request(url), timeout=HANGING) as response:
         assert json.load(response)["arn"] == arn(name, qualifier)
+
+
+def test_an_api_calls_an_alias_that_permits_it(aws: Aws, name: str, folder: Path) -> None:
+    up(aws, *published(name, folder / "calls"))
+    apis: Any = aws.client("apigatewayv2", HOME)
+    api = apis.create_api(Name=name, ProtocolType="HTTP")["ApiId"]
+    uri = f"arn:aws:apigateway:{HOME}:lambda:path/2015-03-31/functions/{arn(name, 'minting')}/invocations"
+    to = apis.create_integration(ApiId=api, IntegrationType="AWS_PROXY", IntegrationUri=uri, PayloadFormatVersion="2.0")
+    apis.create_route(ApiId=api, RouteKey="$default", Target=f"integrations/{to['IntegrationId']}")
+    apis.create_stage(ApiId=api, StageName="$default", AutoDeploy=True)
+    url = f"{aws.endpoint}/_aws/execute-api/{api}/$default/"
+
+    permit(aws, name, "", "lambda:InvokeFunction", "apigateway.amazonaws.com")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        OPENER.open(url, timeout=HANGING)
+    assert refused.value.code >= 500
+    refused.value.close()
+    permit(aws, name, "minting", "lambda:InvokeFunction", "apigateway.amazonaws.com")
+    with OPENER.open(url, timeout=HANGING) as response:
+        assert json.load(response)["arn"] == arn(name, "minting")
+    apis.delete_api(ApiId=api)
 
 
 def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path) -> None:
