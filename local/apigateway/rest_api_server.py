@@ -20,6 +20,7 @@ from botocore.httpsession import URLLib3Session
 from ..resources.kind import ANYWHERE, Aws
 from ..server.process import ServedResponse, serve
 from . import documents
+from .data_model import imported
 from .rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 
 INTEGRATION_TIMEOUT = 29
@@ -51,7 +52,7 @@ class GatewayServer:
         _, api_id, _, *rest = [*url.path.split("/"), "", ""]
         path = "/" + "/".join(rest).strip("/") if rest else "/"
         try:
-            api = json.loads((self._folder / f"{Path(api_id).name}.json").read_text())
+            api = imported(json.loads((self._folder / f"{Path(api_id).name}.json").read_text()))
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)
@@ -76,7 +77,7 @@ class GatewayServer:
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
         }
         request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
-        credentials = _assumed(self._endpoint, call.integration["credentials"]).get_frozen_credentials()
+        credentials = _assumed(self._endpoint, call.integration.credentials).get_frozen_credentials()
         SigV4Auth(credentials, service, region).add_auth(request)
         response = self._session.send(request.prepare())
         return response.status_code, response.text

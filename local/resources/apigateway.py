@@ -6,49 +6,52 @@ document, it wouldn't make the methods that stand for all methods, so every meth
 """
 
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
+from ..apigateway.data_model import InvalidDocument, RestApi, imported
 from ..stack import Made
 from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result
 
-ANY = "x-amazon-apigateway-any-method"
-INTEGRATION = "x-amazon-apigateway-integration"
+
+def _hands_over(api: RestApi) -> bool:
+    methods = [method for methods in api.resources.values() for method in methods.values()]
+    return all(method.method_integration.type == "AWS_PROXY" for method in methods)
 
 
-def _hands_over(body: str) -> bool:
-    operations = (operation for path in json.loads(body)["paths"].values() for operation in path.values())
-    return all(operation[INTEGRATION]["type"] == "aws_proxy" for operation in operations)
-
-
-def _apply_methods(aws: Aws, inputs: Inputs, before: Made | None) -> Result:
+def _apply_methods(aws: Aws, inputs: Inputs, api: RestApi, before: Made | None) -> Result:
     """Create the API, or change its methods. A path that the document no longer has stays."""
     client = aws.client("apigateway", inputs["region"])
     id_ = before.id if before else client.create_rest_api(name=inputs["name"])["id"]
     found = {resource["path"]: resource["id"] for resource in client.get_resources(restApiId=id_)["items"]}
-    for path, operations in json.loads(inputs["body"])["paths"].items():
-        for above, _, part in _missing(path, found):
+    for path, methods in api.resources.items():
+        if path not in found:
+            above, _, part = path.rpartition("/")
             made = client.create_resource(restApiId=id_, parentId=found[above or "/"], pathPart=part)
-            found[f"{above}/{part}"] = made["id"]
-        for method, operation in operations.items():
-            name = "ANY" if method == ANY else method.upper()
+            found[path] = made["id"]
+        for name, method in methods.items():
             place = {"restApiId": id_, "resourceId": found[path], "httpMethod": name}
-            client.put_method(**place, authorizationType="AWS_IAM" if "security" in operation else "NONE")
-            to = operation[INTEGRATION]
-            client.put_integration(
-                **place, type=to["type"].upper(), integrationHttpMethod=to["httpMethod"], uri=to["uri"]
-            )
+            client.put_method(**place, authorizationType=method.authorization_type)
+            to = method.method_integration
+            client.put_integration(**place, type=to.type, integrationHttpMethod=to.http_method, uri=to.uri)
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
 
 
-def _missing(path: str, found: Container[str]) -> list[tuple[str, str, str]]:
-    """Return the parts of a path for which there is no resource, from above, each with the path above it."""
-    if path in found:
-        return []
-    parts = path.rpartition("/")
-    return [*_missing(parts[0] or "/", found), parts]
+def _imported(body: str) -> RestApi:
+    """Return what API Gateway stores of a document.
+
+    Raises:
+        ClientError: if it refuses the document, like the call that creates or changes an API.
+    """
+    try:
+        return imported(json.loads(body))
+    except InvalidDocument as error:
+        refused: Any = {"Error": {"Code": "BadRequestException", "Message": str(error)}}
+        raise ClientError(refused, "PutRestApi") from error
 
 
 class _RestApi(Kind):
@@ -57,8 +60,9 @@ class _RestApi(Kind):
     identity = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        if _hands_over(inputs["body"]):
-            return _apply_methods(aws, inputs, before)
+        stored = _imported(inputs["body"])
+        if _hands_over(stored):
+            return _apply_methods(aws, inputs, stored, before)
         served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
         document = documents() / f"{api}.json"
