@@ -17,7 +17,8 @@ from .openapi import document
 class Gateway(pulumi.ComponentResource):
     """A REST API, its role and its stage, for a region's counters table. It is deployed again whenever it changes.
 
-    Further names are mapped to `api_id` and `stage`.
+    It is deployed after `after`: until then, callers see the API as it was, and its role may already do what both need
+    (API Gateway guide, "Deploy REST APIs in API Gateway"). Further names are mapped to `api_id` and `stage`.
     """
 
     url: pulumi.Output[str]
@@ -25,7 +26,13 @@ class Gateway(pulumi.ComponentResource):
     stage: pulumi.Output[str]
 
     def __init__(
-        self, name: str, settings: Settings, region: str, table: aws.dynamodb.Table, opts: pulumi.ResourceOptions
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        table: aws.dynamodb.Table,
+        opts: pulumi.ResourceOptions,
+        after: Sequence[pulumi.Resource] = (),
     ) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -52,7 +59,7 @@ class Gateway(pulumi.ComponentResource):
             opts=child,
         )
         limits = {"methods": ("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
-        stage = rest_stage(name, region, api, body, limits, self, after=[allowed])
+        stage = rest_stage(name, region, api, body, limits, self, after=[allowed, *after])
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})

@@ -24,8 +24,8 @@ RESPONSES: Mapping[str, str] = {
     REFUSED: "Refused by the table. The template sets the status and the reason.",
     FAILED: "The table or the region is unavailable. The template sets the status and the reason.",
 }
-"""A method's responses, by status code. API Gateway stores an integration's responses by the same codes: of two with one
-code, it would lose one (API Gateway API reference, "Integration")."""
+"""A method's responses, by status code. API Gateway stores an integration's responses by the same codes: it would lose
+one of two that have the same code (API Gateway API reference, "Integration")."""
 
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 

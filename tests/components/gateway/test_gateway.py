@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import pulumi
+import pulumi_aws as aws
 import pytest
 
+from components.gateway import Gateway, templates
 from components.gateway import openapi as gateway_api
-from components.gateway import templates
-from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE
+from components.settings import settings_of
+from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE, TOPIC
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
@@ -150,6 +153,24 @@ def test_what_passes_by_itself_is_said_to(on: Deployment) -> None:
     assert transient == {"API_CONFIGURATION_ERROR", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT", "THROTTLED"}
     assert {responses[kind]["statusCode"] for kind in transient} == {"503"}
     assert "REQUEST_TOO_LARGE" not in responses, "which API Gateway lets nobody change"
+
+
+def test_callers_see_a_change_after_what_it_waits_for() -> None:
+    """What callers don't see is changed at once: the API until it is deployed, and what its role may do."""
+
+    def program() -> None:
+        settings = settings_of({"home": HOME, "regions": [HOME]}, PREFIX)
+        key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
+        table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
+        check = aws.sns.Topic("check", name="check", region=HOME)
+        Gateway("gateway", settings, HOME, table, pulumi.ResourceOptions(), after=[check])
+
+    deployment = deploy(config(HOME), program=program)
+
+    check = deployment.one(TOPIC).urn
+    waiting = {resource.type for resource in deployment.resources if check in resource.dependencies}
+    assert waiting == {API_DEPLOYMENT}
+    assert deployment.one(API_DEPLOYMENT).urn in deployment.one(STAGE).dependencies
 
 
 def test_access_logs_are_off(on: Deployment) -> None:
