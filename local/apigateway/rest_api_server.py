@@ -33,11 +33,11 @@ BAD_REQUEST = ServedResponse(400, {"Content-Type": "application/json"}, b'{"mess
 """For a path that no counter can have, and no template should see."""
 
 FORBIDDEN = ServedResponse(403, {"Content-Type": "application/json"}, b'{"message": "Forbidden"}')
-"""For an API that doesn't exist."""
+"""For an API or a stage that doesn't exist."""
 
 
 class GatewayServer:
-    """All APIs of a folder: `<id>.json` is the OpenAPI document of one, read at each request."""
+    """All APIs of a folder: `<id>/<stage>.json` is the OpenAPI document that a stage serves, read at each request."""
 
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._folder = folder
@@ -49,10 +49,11 @@ class GatewayServer:
         if "%00" in target:
             return BAD_REQUEST
         url = urlsplit(target)
-        _, api_id, _, *rest = [*url.path.split("/"), "", ""]
+        _, api_id, stage, *rest = [*url.path.split("/"), "", ""]
         path = "/" + "/".join(rest).strip("/") if rest else "/"
         try:
-            api = imported(json.loads((self._folder / f"{Path(api_id).name}.json").read_text()))
+            served = self._folder / Path(api_id).name / f"{Path(stage).name}.json"
+            api = imported(json.loads(served.read_text()))
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)

@@ -101,7 +101,8 @@ def test_the_services_response_becomes_the_callers() -> None:
 
 
 def test_a_role_that_does_not_exist_is_a_configuration_error(aws: Aws, tmp_path: Path) -> None:
-    (tmp_path / "api.json").write_text(json.dumps(openapi()))
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "stage.json").write_text(json.dumps(openapi()))
     gateway = GatewayServer(tmp_path, aws.endpoint)
 
     response = gateway.respond("POST", "/api/stage/orders", [], b"")

@@ -14,7 +14,6 @@ from typing import Any, cast
 import boto3
 import botocore.session
 import pytest
-from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from components.domain.api import document as domain_document
@@ -29,12 +28,10 @@ from local.apigateway.data_model import (
     RestApi,
     imported,
 )
-from local.resources import KINDS, Aws
 
 REGION = "eu-west-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:123456789012:table/counters"
 ROLE = "arn:aws:iam::123456789012:role/gateway"
-REST_API = "aws:apigateway/restApi:RestApi"
 
 Stored = dict[str, dict[str, tuple[frozenset[str], Integration]]]
 """Path → method → the statuses of its responses, and its integration."""
@@ -199,17 +196,6 @@ def test_a_path_that_api_gateway_refuses_is_refused(path: str) -> None:
 
     with pytest.raises(InvalidDocument, match=r"a-zA-Z0-9\._-:"):
         imported(openapi)
-
-
-def test_a_deployment_fails_with_a_refused_document() -> None:
-    openapi = gateway()
-    openapi["paths"]["/"]["get"]["responses"].pop("500")
-    inputs = {"region": REGION, "name": "api", "body": json.dumps(openapi)}
-
-    with pytest.raises(ClientError, match=r"BadRequestException.*No method response exists") as error:
-        KINDS[REST_API].apply(Aws("http://127.0.0.1:9"), inputs, None)
-
-    assert error.value.operation_name == "PutRestApi"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
