@@ -53,6 +53,20 @@ class Util:
         return json.dumps(str(text))[1:-1].replace("'", "\\'").replace("/", "\\/")
 
 
+class Overrides(dict[str, Any]):
+    """Overrides of a response. Each can be set once (guide, "Override your API's request and response parameters")."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set an override.
+
+        Raises:
+            ValueError: if it has been set.
+        """
+        if name in self:
+            raise ValueError(f"{name} is overridden twice")
+        super().__setitem__(name, value)
+
+
 @dataclass
 class Rendered:
     """What a template rendered, and the status and headers that it sets instead of the usual ones."""
@@ -72,8 +86,11 @@ def render(
 
     `parameters` are the request's, by `path`, `querystring` and `header`; of a repeated one, the last value.
     `repeated` has those of the query string with all their values.
+
+    Raises:
+        TemplateExecutionError: for example if the template overrides something twice.
     """
-    override: dict[str, Any] = {"header": {}}
+    override = Overrides(header=Overrides())
     variables = {
         "input": Input(parameters, body),
         "util": Util(),
@@ -158,7 +175,10 @@ def response_of(call: Call, status: int, body: str) -> ServedResponse:
     if chosen is None:
         return gateway_response(call.api, "API_CONFIGURATION_ERROR")
     ((content_type, template),) = chosen.response_templates.items()
-    rendered = render(template, call.parameters, body)
+    try:
+        rendered = render(template, call.parameters, body)
+    except airspeed.TemplateExecutionError:  # the guide says: a 5XX response
+        return gateway_response(call.api, "API_CONFIGURATION_ERROR")
     headers = _headers(chosen.response_parameters, "method.response.header.")
     return ServedResponse(
         int(rendered.status or chosen.status_code),

@@ -9,7 +9,7 @@ import pytest
 from components.gateway.openapi import document
 from components.settings import settings_of
 from local.apigateway.data_model import RestApi, imported
-from local.apigateway.rest_api import Call, GatewayRequest, call_of, response_of
+from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 from local.apigateway.rest_api_server import GatewayServer
 from local.resources import Aws
 from local.server.process import ServedResponse
@@ -98,6 +98,20 @@ def test_the_services_response_becomes_the_callers() -> None:
     assert (unknown.status, json.loads(unknown.body)["status"]) == (404, 404)
     assert (unavailable.status, unavailable.headers["Retry-After"]) == (503, "1")
     assert unavailable.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("broken", ["nothing matches", "overridden twice"])
+def test_a_wrong_configuration_is_a_transient_error(broken: str) -> None:
+    changed = openapi()
+    responses = changed["paths"]["/"]["post"]["x-amazon-apigateway-integration"]["responses"]
+    if broken == "nothing matches":
+        del responses["default"]
+    else:
+        responses["default"]["responseTemplates"]["application/json"] *= 2
+    call = call_of(imported(changed), request())
+    assert isinstance(call, Call)
+
+    assert response_of(call, 500, "") == gateway_response(call.api, "API_CONFIGURATION_ERROR")
 
 
 def test_a_role_that_does_not_exist_is_a_configuration_error(aws: Aws, tmp_path: Path) -> None:
