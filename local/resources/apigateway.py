@@ -107,7 +107,7 @@ class _NotMade(Kind):
 
 
 class _Deployment(Kind):
-    """An API as it is now, which a stage can serve (API Gateway guide, "Deploy REST APIs in API Gateway").
+    """An API as it is now, which a stage can serve (guide, "Create a deployment for a REST API").
 
     It never changes: where its triggers have changed, it is another one. On the server, it is made with its stage.
     """

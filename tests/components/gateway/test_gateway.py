@@ -155,11 +155,12 @@ def test_what_passes_by_itself_is_said_to(on: Deployment) -> None:
     assert "REQUEST_TOO_LARGE" not in responses, "which API Gateway lets nobody change"
 
 
-def test_callers_see_a_change_after_what_it_waits_for() -> None:
-    """What callers don't see is changed at once: the API until it is deployed, and what its role may do."""
+@pytest.mark.parametrize("paused", [False, True])
+def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
+    """At once: what callers don't see, which is the API until it is deployed and what its role may do; and a pause."""
 
     def program() -> None:
-        settings = settings_of({"home": HOME, "regions": [HOME]}, PREFIX)
+        settings = settings_of({"home": HOME, "regions": [HOME], "paused": [HOME] if paused else []}, PREFIX)
         key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
         table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
         check = aws.sns.Topic("check", name="check", region=HOME)
@@ -169,7 +170,7 @@ def test_callers_see_a_change_after_what_it_waits_for() -> None:
 
     check = deployment.one(TOPIC).urn
     waiting = {resource.type for resource in deployment.resources if check in resource.dependencies}
-    assert waiting == {API_DEPLOYMENT}
+    assert waiting == (set() if paused else {API_DEPLOYMENT})
     assert deployment.one(API_DEPLOYMENT).urn in deployment.one(STAGE).dependencies
 
 
