@@ -338,6 +338,13 @@ def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.Mo
 
     (text,) = said
     assert f"_1f2e.{DOMAIN}  CNAME  _3d4c.acm-validations.aws." in text
+    assert "for up to 30 minutes" in text
+    assert "The next `up` continues where this one stopped." in text
+
+
+def test_up_waits_half_an_hour_for_certificates(with_domain: Deployment) -> None:
+    """The provider would wait for 75 minutes. A deployer's session often ends after 60."""
+    assert {issued.create_timeout for issued in with_domain.of(ISSUED)} == {"30m"}
 
 
 def looks_up(zone: str) -> None:

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import yaml
 
-from components.domain.dns import FAILURES, INTERVAL
+from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
 from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 
@@ -59,6 +59,10 @@ def test_the_times_are_the_programs() -> None:
     assert "when two requests in a row have failed" in PAGE
     assert f"fails two checks | {INTERVAL} to {FAILURES * INTERVAL} s" in PAGE
     assert f"every {LOCAL_INTERVAL:g} seconds instead of every {INTERVAL}" in PAGE
+
+
+def test_the_wait_is_the_programs() -> None:
+    assert f"waits for it for up to {ISSUED_WITHIN} minutes" in PAGE
 
 
 def test_its_settings_exist() -> None:
