@@ -9,7 +9,7 @@ from ..gateway import Gateway
 from ..region import RegionalAlias
 from ..settings.args import Settings
 from .api import DomainApi
-from .dns import alias_records, ask_for_record, health_checks, validation_record, zone_id
+from .dns import ISSUED_WITHIN, alias_records, ask_for_record, health_checks, validation_record, zone_id
 
 GATEWAY = "gateway"
 """The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
@@ -80,7 +80,9 @@ class Domain(pulumi.ComponentResource):
                 region=region,
                 certificate_arn=certificate.arn,
                 validation_record_fqdns=[validation.fqdn] if validation is not None else None,
-                opts=child,
+                opts=pulumi.ResourceOptions(
+                    parent=self, custom_timeouts=pulumi.CustomTimeouts(create=f"{ISSUED_WITHIN}m")
+                ),
             )
             ready += self._names(name, region, issued.certificate_arn)
         self.records = None if zone is not None else pulumi.Output.all(*self._by_hand)

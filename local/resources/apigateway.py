@@ -16,8 +16,9 @@ from botocore.exceptions import ClientError
 
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..apigateway.data_model import InvalidDocument, RestApi, imported
+from ..paths import LocalError
 from ..stack import Made
-from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result
+from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
 
 def _hands_over(api: RestApi) -> bool:
@@ -196,6 +197,24 @@ INTEGRATION_OF_API = Call("create_integration", "ApiId IntegrationType Integrati
 
 ROUTE = Call("create_route", "ApiId RouteKey Target")
 
+
+def _route_settings(inputs: Inputs) -> dict[str, Any]:
+    """Return the settings of routes by their keys."""
+    return {
+        of_route["routeKey"]: capital({name: value for name, value in of_route.items() if name != "routeKey"})
+        for of_route in inputs.get("routeSettings", [])
+    }
+
+
+def _of_its_routes(client: Any, inputs: Inputs, _before: Made | None) -> None:
+    """Refuse settings of a route that isn't there, as AWS does and the local server doesn't."""
+    routes = {route["RouteKey"] for route in client.get_routes(ApiId=inputs["apiId"])["Items"]}
+    if missing := sorted(_route_settings(inputs).keys() - routes):
+        raise LocalError(
+            f"NotFoundException: Unable to find Route by key {missing[0]} within the provided RouteSettings"
+        )
+
+
 DOMAIN_NAME = Call("create_domain_name", "DomainName", DomainNameConfigurations=["domainNameConfiguration"])
 
 
@@ -255,7 +274,10 @@ KINDS: dict[str, Kind] = {
     "aws:apigatewayv2/stage:Stage": Described(  # it serves every change of its API at once; the server limits no rate
         "apigatewayv2",
         ("region", "apiId", "name"),
-        create=Call("create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name"),
+        create=Call(
+            "create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name", RouteSettings=_route_settings
+        ),
+        then=_of_its_routes,
         read_by=Call("get_stage", "ApiId", StageName=ID),
         delete_by="delete_stage",
     ),
