@@ -83,7 +83,9 @@ def _regional(metrics: StackMetrics, region: str) -> Iterator[Alarm]:
     yield count("throttles", metrics.url("Throttles", region))
     yield count("tableThrottles", metrics.table("WriteThrottleEvents", region))
     if metrics.settings.function_urls:
-        yield latency(metrics.url("UrlRequestLatency", region))
+        # Not `UrlRequestLatency`: AWS recommends Average or Max for it, so it may have no percentiles. For this one,
+        # CloudWatch's user guide recommends an alarm on a percentile ("Recommended alarms").
+        yield latency(metrics.url("Duration", region))
     if region in metrics.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
         yield replace(count("errors", metrics.domain("5xx", region)), of_domain=True)

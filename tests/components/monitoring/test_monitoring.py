@@ -23,7 +23,7 @@ from tests.components.aws_answers import (
     TABLE,
     TOPIC,
 )
-from tests.components.monitoring.evaluation import AlarmData, composite
+from tests.components.monitoring.evaluation import MAYBE_SETS, AlarmData, composite
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, stack_metrics
 
@@ -52,6 +52,19 @@ def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict
     for made in deployment.of(ALARM):
         region, namespace, name, dimensions = AlarmData.of(made.inputs).metric
         yield region, namespace, name, dict(dimensions)
+
+
+@pytest.mark.parametrize("apis", [True, False])
+def test_no_graph_has_a_percentile_that_may_not_exist(apis: bool) -> None:
+    shown = [
+        (line[1], line[-1]["stat"])
+        for widget in body(stack_metrics(*THREE, apis=apis))["widgets"]
+        for line in widget["properties"].get("metrics", ())
+    ]
+
+    assert ("UrlRequestLatency", "Maximum") in shown
+    assert ("Duration", "p99") in shown
+    assert [metric for metric, statistic in shown if statistic.startswith("p") and metric in MAYBE_SETS] == []
 
 
 def names(deployment: Deployment, kind: str, region: str, key: str) -> set[str]:
@@ -164,7 +177,10 @@ def test_its_first_row_has_a_line_for_each_region() -> None:
     assert labels == [
         [*THREE, "us-west-2 (leaving)"],
         [*THREE],
-        [f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")],
+        [
+            *(f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")),
+            *(f"{r} slowest" for r in THREE),
+        ],
         [*THREE],
     ]
 
@@ -183,7 +199,7 @@ def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
         ("us-west-2 (domain) (leaving)", "SampleCount"),
     ]
     assert shown(errors) == [(HOME, "Sum"), (f"{HOME} (domain)", "Sum")]
-    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99"]
+    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99", "Maximum"]
 
 
 def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
