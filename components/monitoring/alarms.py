@@ -101,6 +101,6 @@ def _whole(metrics: StackMetrics) -> list[Alarm]:
         Alarm("unfinished", stack("UnfinishedSeconds"), "Maximum", between, ABOVE, limits["unfinished"] * 60, "ignore"),
         Alarm("ceiling", stack("HoursToCeiling"), "Minimum", between, BELOW, ceiling, "ignore", lasting, lasting),
         Alarm("lostTables", stack("LostTables"), "Maximum", between, AT_LEAST, limits["lostTables"], "ignore"),
-        Alarm("failedRuns", stack("Failed", Run="schedule"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
-        Alarm("noRun", stack("Failed"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
+        Alarm("failedRuns", stack("FailedRuns"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
+        Alarm("noRun", stack("FailedRuns"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
     ]

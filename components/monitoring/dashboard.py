@@ -42,8 +42,8 @@ def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
     errors = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url5xxCount", "5xx")]
     refused = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url4xxCount", "4xx")]
     runs = [
-        _line(stack("Failed"), "runs", "SampleCount"),
-        _line(stack("Failed"), "failed"),
+        _line(stack("FailedRuns"), "runs", "SampleCount"),
+        _line(stack("FailedRuns"), "failed"),
         _line(metrics.coordinator("Errors"), "errors of the function"),
     ]
 

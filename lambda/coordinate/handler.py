@@ -59,7 +59,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     result, qualifier = RunResult(), qualifier_of(context.invoked_function_arn)
-    statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
+    statistics = RunStatistics(
+        os.environ["STACK"], _kind(event, qualifier), result, dashboard="DASHBOARD" in os.environ
+    )
     try:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))

@@ -33,8 +33,10 @@ class Series:
         self.points.setdefault(key, []).append((at, value))
 
     def read(self, region: str, documents: Iterable[Mapping[str, Any]], start: float = 0) -> None:
-        """Add the metrics of log lines in the embedded metric format, by their times since `start`."""
+        """Add the metrics of log lines, by their times since `start`: of those in the embedded metric format."""
         for document in documents:
+            if "_aws" not in document:
+                continue
             at = document["_aws"]["Timestamp"] / 1000 - start
             for directive in document["_aws"]["CloudWatchMetrics"]:
                 for names in directive["Dimensions"]:
