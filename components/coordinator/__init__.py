@@ -130,6 +130,7 @@ class Coordinator(pulumi.ComponentResource):
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
                 **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
+                **({"DASHBOARD": "true"} if settings.dashboard else {}),
             },
             statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
                 lambda known: [*_statements(names, *known[:3]), *use_keys([*settings.kms_keys.values()])]

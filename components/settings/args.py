@@ -155,6 +155,9 @@ class GlobalIntegersArgs:
     alarms: Setting[Mapping[str, int]] = setting({}, wanted="alarms and integers", example={"latency": 500})
     """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
     may only be 0."""
+    dashboard: Setting[bool] = setting(False)
+    """Whether there is a CloudWatch dashboard of all regions. [It costs](operations.md#what-it-costs) more than all
+    else of a small stack."""
     alarm_emails: Setting[Sequence[str]] = setting(
         [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )

@@ -64,7 +64,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     invoked = str(context.invoked_function_arn)
     result, qualifier = RunResult(), ":".join(invoked.split(":")[7:])
-    statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
+    kind, dashboard = _kind(event, qualifier), "DASHBOARD" in os.environ
+    statistics = RunStatistics(os.environ["STACK"], kind, result, dashboard=dashboard)
     try:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))

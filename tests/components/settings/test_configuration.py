@@ -11,6 +11,7 @@ from local.paths import ROOT
 from tests.components.aws_answers import (
     ALARM,
     BUDGET,
+    DASHBOARD,
     FUNCTION,
     FUNCTION_URL,
     LOG_GROUP,
@@ -65,6 +66,7 @@ OTHER: dict[str, Any] = {
     "hostedZone": "example.com",
     "functionUrls": False,
     "alarms": {"throttles": 5},
+    "dashboard": True,
     "alarmEmails": ["operator@shop.example"],
     "alarmTopics": {"us-east-1": TOPIC.replace("eu-west-1", HOME)},
     "protect": False,
@@ -171,6 +173,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "hostedZone": (first(RECORD, "zoneId"), "Z123"),
     "functionUrls": (lambda deployment: len(deployment.of(FUNCTION_URL)), 0),
     "alarms": (lambda d: d.one(ALARM, name=f"{PREFIX}-throttles", region=HOME).inputs["threshold"], 5),
+    "dashboard": (lambda d: (len(d.of(DASHBOARD)), coordinating("DASHBOARD")(d)), (1, "true")),
     "alarmEmails": (first(SUBSCRIPTION, "endpoint"), "operator@shop.example"),
     "alarmTopics": (
         lambda d: [topic.endswith(":operators") for topic in first(ALARM, "alarmActions")(d)],

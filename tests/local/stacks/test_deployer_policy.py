@@ -113,7 +113,7 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         **WITH_DOMAIN,
     }
 
-    urls = up(aws, apiGateway=True)["urls"]
+    urls = up(aws, apiGateway=True, dashboard=True)["urls"]
     assert up(aws, **changed)["urls"] == urls
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
     down(aws)
