@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import pulumi
 
@@ -60,17 +60,20 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         coordinator = Coordinator(f"{name}-coordinator", settings, opts=child)
-        regional, aliases = self._counters(name, settings, coordinator)
-        minting = {region: regional[region] for region in settings.regions}
+        deployed = self._waves(name, settings, coordinator)
+        minting = {region: deployed[region].counter for region in settings.regions}
         ready = [resource for counter in minting.values() for resource in counter.ready]
         coordinator.reconcile({region: each.table for region, each in minting.items()}, ready)
         if settings.budget:
             budget(f"{name}-budget", settings, self)
         gateways = {
-            region: Gateway(f"{name}-{region}-gateway", settings, region, counter.table, opts=child)
-            for region, counter in regional.items()
+            region: Gateway(
+                f"{name}-{region}-gateway", settings, region, made.counter.table, after=[made.release], opts=child
+            )
+            for region, made in deployed.items()
             if settings.api_gateway
         }
+        aliases = {region: made.alias for region, made in deployed.items()}
         domain = None
         if settings.domain:
             domain = Domain(f"{name}-domain", settings, aliases, gateways, coordinator, opts=child)
@@ -102,9 +105,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
-    def _counters(
-        self, name: str, settings: Settings, coordinator: Coordinator
-    ) -> tuple[dict[str, RegionalCounter], dict[str, RegionalAlias]]:
+    def _waves(self, name: str, settings: Settings, coordinator: Coordinator) -> "dict[str, _Deployed]":
         """Return what every region has. A wave's functions change when callers reach those of the wave before.
 
         Callers of a wave reach its new versions once all of them have passed their checks. Each region has a check of
@@ -112,31 +113,38 @@ class GlobalIntegers(pulumi.ComponentResource):
         """
         code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
         after: Sequence[pulumi.Resource] = coordinator.ready
-        counters: dict[str, RegionalCounter] = {}
-        aliases: dict[str, RegionalAlias] = {}
+        deployed: dict[str, _Deployed] = {}
         for wave in settings.waves:
-            for region in wave:
-                counters[region] = RegionalCounter(
+            counters = {
+                region: RegionalCounter(
                     f"{name}-{region}", settings, region, code, coordinator.witness, after, opts=child
                 )
-            checks = {
-                region: coordinator.check(region, counters[region].mint, counters[region].ready)
                 for region in wave
+            }
+            checks = {
+                region: coordinator.check(region, counter.mint, counter.ready)
+                for region, counter in counters.items()
                 if region in settings.regions
             }
-            released: dict[str, pulumi.Resource] = {}
-            for region in wave:
-                mint, own = counters[region].mint, [checks[region]] if region in checks else counters[region].ready
-                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, mint, own, opts=child)
-                # A region that leaves waits for no other: it may be the last that works.
-                others = [*checks.values()] if region in checks else []
-                released[region] = coordinator.release(region, mint, alias.url, [*others, alias])
-                mint.allow_no_more([released[region]], later=region in settings.paused)
-                aliases[region] = alias
+            for region, counter in counters.items():
+                # A region that leaves is neither checked, nor does it wait for others: it may be the last that works.
+                checked, passed = ([checks[region]], checks.values()) if region in checks else (counter.ready, [])
+                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, checked, opts=child)
+                release = coordinator.release(region, counter.mint, alias.url, [*passed, alias])
+                counter.mint.allow_no_more([release], later=region in settings.paused)
+                deployed[region] = _Deployed(counter, alias, release)
             # Nobody waits for a region that leaves: it may be one that never comes back.
-            after = [released[region] for region in checks] or after
-        deployed = settings.deployed
-        return {region: counters[region] for region in deployed}, {region: aliases[region] for region in deployed}
+            after = [deployed[region].release for region in checks] or after
+        return {region: deployed[region] for region in settings.deployed}
+
+
+class _Deployed(NamedTuple):
+    """What a region has."""
+
+    counter: RegionalCounter
+    alias: RegionalAlias
+    release: pulumi.Resource
+    """After it, callers reach the new version."""
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

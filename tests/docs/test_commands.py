@@ -11,7 +11,7 @@ import botocore.session
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.events import Create, Delete, ScheduledRun, request_of
+from coordinate.events import Back, Create, Delete, ScheduledRun, request_of
 from pulumi_aws import ProviderArgs
 
 from local.command_line import main
@@ -136,4 +136,5 @@ def test_the_coordinator_takes_the_payloads() -> None:
         Create(("invoices",)),
         Delete(("invoices",)),
         ScheduledRun(),
+        Back(),
     }

@@ -35,15 +35,15 @@ GONE = ClientError(
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:shop-coordinate"
 
 
-def checked_self(monkeypatch: pytest.MonkeyPatch, client: Client, version: str, **given: Any) -> dict[str, str]:
-    functions = given.pop("functions", InMemory())
+def checked_self(monkeypatch: pytest.MonkeyPatch, client: Client, version: str, **more: Any) -> dict[str, str]:
+    functions = more.pop("functions", InMemory())
 
     def client_of(region: str) -> Client:
         assert region == "us-east-1"
         return client
 
     monkeypatch.setattr("coordinate.self_check.client_of", client_of)
-    return check_self(f"{ARN}:{version}", version, tables(**given), functions)
+    return check_self(f"{ARN}:{version}", version, tables(**more), functions)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_newest_code_moves_no_alias(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "what"),
+    ("more", "what"),
     [
         ({"archive": Absent.GONE}, "can't use the archive"),
         ({"archive": Absent.UNREACHABLE}, "can't use the archive"),
@@ -82,11 +82,11 @@ def test_the_newest_code_moves_no_alias(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_a_coordinator_that_lacks_something_moves_nothing(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], what: str
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], what: str
 ) -> None:
     client = Client(deployments="3", minting="3")
     with pytest.raises(Refused, match=f"the new version of the coordinator {what}"):
-        checked_self(monkeypatch, client, "4", **given)
+        checked_self(monkeypatch, client, "4", **more)
 
     assert client.versions == {"deployments": "3", "minting": "3"}
 
