@@ -201,9 +201,9 @@ class _Invocation(Kind):
         return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
-def is_check(inputs: Inputs) -> bool:
-    """Return whether a call only checks something, so that it changes no layout."""
-    return "check" in json.loads(inputs["input"])
+def changes_layouts(inputs: Inputs) -> bool:
+    """Return whether a call asks the coordinator for layouts. Others check and release versions."""
+    return "desired" in json.loads(inputs["input"])
 
 
 KINDS: dict[str, Kind] = {

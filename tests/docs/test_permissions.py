@@ -55,7 +55,9 @@ def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
     deployment = deploy(config(HOME, apiGateway=True, openCounters=True))
-    policy, *_ = [json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == f"{PREFIX}-{role}"]
+    policy, *_ = [
+        json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == f"{PREFIX}-{role}"
+    ]
     actions = [action.partition(":")[2] for s in policy["Statement"] for action in s["Action"]]
     rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)
     listed: list[str] = []

@@ -233,7 +233,14 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), "checked": "a", "released": "a", "unmoved": "a"}
+    return {
+        **done,
+        **reply(RunResult(skipped="another run")),
+        **reply(RunResult(asked=("c",))),
+        "checked": "a",
+        "released": "a",
+        "unmoved": "a",
+    }
 
 
 def wire() -> set[str]:
