@@ -233,14 +233,8 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    return {
-        **done,
-        **reply(RunResult(skipped="another run")),
-        **reply(RunResult(asked=("c",))),
-        "checked": "a",
-        "released": "a",
-        "unmoved": "a",
-    }
+    without_run = dict.fromkeys(("checked", "released", "unmoved", "paused", "back"), "a")
+    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), **without_run}
 
 
 def wire() -> set[str]:
