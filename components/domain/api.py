@@ -8,6 +8,7 @@ requests.
 """
 
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..gateway import rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalCounter, cors
 from ..settings.args import Settings
+from ..settings.rules import accounts
 
 OF_ACCOUNT = (10_000, 5_000)
 OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
@@ -126,8 +128,8 @@ class DomainApi(pulumi.ComponentResource):
         self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
     ) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        api_name = settings.names.domain_api
-        body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
+        api_name, named = settings.names.domain_api, accounts(settings.callers)
+        body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn, named), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",
             name=api_name,
@@ -147,6 +149,8 @@ class DomainApi(pulumi.ComponentResource):
 
 ANY = "x-amazon-apigateway-any-method"
 
+POLICY = "x-amazon-apigateway-policy"
+
 HEALTH = "/-/health"
 
 UNAVAILABLE = (
@@ -164,10 +168,28 @@ RESPONSES = {
 integration, by default 500 or 504 (guide, "Gateway response types")."""
 
 
-def document(name: str, function_arn: str) -> dict[str, Any]:
+def resource_policy(partition: str, named: Sequence[str]) -> dict[str, Any]:
+    """Return the API's policy: everyone may call what needs no signature, these accounts may call everything.
+
+    Callers of other accounts need both this and a policy of their own. For those of the API's own account, either is
+    enough, so they are not named here. With a policy, what needs no signature must be allowed to everyone (guide, "How
+    API Gateway resource policies affect authorization workflow"). The policy is always there, since an import that
+    leaves it out may not remove it.
+    """
+
+    def allow(principal: Any, resource: str) -> dict[str, Any]:
+        return {"Effect": "Allow", "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}
+
+    roots = [f"arn:{partition}:iam::{account}:root" for account in named]
+    callers = [allow({"AWS": roots}, "execute-api:/*")] if roots else []
+    return {"Version": "2012-10-17", "Statement": [allow("*", f"execute-api:/*/GET{HEALTH}"), *callers]}
+
+
+def document(name: str, function_arn: str, named: Sequence[str] = ()) -> dict[str, Any]:
     """Return the document: every path and method calls the function, and needs a signature.
 
-    Only `GET /-/health` needs none, since a health check of Route 53 can't sign.
+    Only `GET /-/health` needs none, since a health check of Route 53 can't sign. `named` are accounts whose callers may
+    sign besides those of the API's own account.
     """
     _, partition, _, region, *_ = function_arn.split(":")
     operation: dict[str, Any] = {
@@ -189,5 +211,6 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
             HEALTH: {"get": operation, ANY: signed},
         },
         "components": SIGNATURES,
+        POLICY: resource_policy(partition, named),
         GATEWAY_RESPONSES: gateway_responses(RESPONSES),
     }

@@ -175,7 +175,7 @@ class GlobalIntegersArgs:
         {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
-    everyone whom IAM allows may use all."""
+    everyone of this account whom IAM allows may use all. Up to 20 other accounts may be named."""
     iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
     """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
     permissions_boundary: Setting[str] = setting(

@@ -16,6 +16,7 @@ from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result
 
 ANY = "x-amazon-apigateway-any-method"
 INTEGRATION = "x-amazon-apigateway-integration"
+POLICY = "x-amazon-apigateway-policy"
 
 
 def _hands_over(body: str) -> bool:
@@ -40,7 +41,15 @@ def _apply_methods(aws: Aws, inputs: Inputs, before: Made | None) -> Result:
             client.put_integration(
                 **place, type=to["type"].upper(), integrationHttpMethod=to["httpMethod"], uri=to["uri"]
             )
+    _set_policy(client, id_, inputs["body"])
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
+
+
+def _set_policy(client: Any, id_: str, body: str) -> None:
+    """Give the API the resource policy that its document has."""
+    policy = json.loads(body).get(POLICY)
+    value = json.dumps(policy) if policy else ""
+    client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": value}])
 
 
 def _missing(path: str, found: Container[str]) -> list[tuple[str, str, str]]:

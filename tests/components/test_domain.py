@@ -233,6 +233,28 @@ def test_only_asking_for_the_health_needs_no_signature(signed_domain: Deployment
         assert operations[path, "x-amazon-apigateway-any-method"]["security"] == [{"sigv4": []}]
 
 
+def test_its_policy_allows_health_to_all_and_the_rest_to_accounts(signed_domain: Deployment) -> None:
+    other = "111122223333"
+    callers = {f"arn:aws:iam::{other}:role/shop": "*"}
+    named = deploy(config(HOME, domain=DOMAIN, functionUrls=False, callers=callers))
+    health = {
+        "Effect": "Allow",
+        "Principal": "*",
+        "Action": "execute-api:Invoke",
+        "Resource": "execute-api:/*/GET/-/health",
+    }
+    root = {"AWS": [f"arn:aws:iam::{other}:root"]}
+    everything = {"Effect": "Allow", "Principal": root, "Action": "execute-api:Invoke", "Resource": "execute-api:/*"}
+
+    for deployment, statements in ((signed_domain, [health]), (named, [health, everything])):
+        for api in of_the_domain(deployment, REST_API):
+            policy = json.loads(api.inputs["body"])["x-amazon-apigateway-policy"]
+            assert policy == {"Version": "2012-10-17", "Statement": statements}
+    assert [p.inputs for p in named.of(PERMISSION) if "account" in p.inputs["statementId"]] == [], (
+        "no URL, no statement"
+    )
+
+
 def _operations(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (path, method): operation
