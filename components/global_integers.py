@@ -18,6 +18,7 @@ from .region import RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
+from .writers import only_writers
 
 
 class GlobalIntegers(pulumi.ComponentResource):
@@ -70,6 +71,12 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, counter in regional.items()
             if settings.api_gateway
         }
+        if settings.protect:
+            for region, counter in regional.items():
+                writers = [coordinator.function.role, counter.mint.role]
+                gateway = [gateways[region].role] if region in gateways else []
+                only_writers(f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter)
+                only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter)
         domain = None
         if settings.domain:
             domain = Domain(f"{name}-domain", settings, regional, gateways, coordinator, opts=child)

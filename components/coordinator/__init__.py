@@ -15,6 +15,7 @@ from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
+from ..writers import only_writers
 from .deployment import at_home, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
@@ -144,6 +145,9 @@ class Coordinator(pulumi.ComponentResource):
             log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        if protect:
+            for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
+                only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
         Schedule(f"{name}-schedule", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
         self._alias(f"{name}-minting")
