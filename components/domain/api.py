@@ -15,7 +15,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..gateway import rest_stage
+from ..gateway import ACCESS_LOGS, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalCounter, cors
 from ..settings.args import Settings
@@ -120,7 +120,7 @@ class DomainApi(pulumi.ComponentResource):
             default_route_settings=aws.apigatewayv2.StageDefaultRouteSettingsArgs(
                 throttling_rate_limit=rate, throttling_burst_limit=burst
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[route]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[route], ignore_changes=ACCESS_LOGS),
         )
         return api.id, stage.name, api.execution_arn
 

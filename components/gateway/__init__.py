@@ -64,6 +64,9 @@ class Gateway(pulumi.ComponentResource):
 
 STAGE = "v1"
 
+ACCESS_LOGS = ["accessLogSettings"]
+"""Of a stage: operators may turn them on (docs/audit.md)."""
+
 
 def rest_stage(
     name: str,
@@ -94,7 +97,7 @@ def rest_stage(
         rest_api=api.id,
         deployment=deployment.id,
         stage_name=STAGE,
-        opts=pulumi.ResourceOptions(parent=parent),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=ACCESS_LOGS),
     )
     before: list[pulumi.Resource] = []
     for end, (method, rate, burst) in limits.items():  # one after the other, since each changes the stage

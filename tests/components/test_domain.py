@@ -27,6 +27,7 @@ from tests.components.aws_answers import (
     RECORD,
     REST_API,
     ROUTE,
+    STAGE,
 )
 from tests.components.conftest import DOMAIN
 from tests.components.recording import Aws, Deployment, Registration
@@ -311,6 +312,15 @@ def test_a_function_that_cannot_be_called_is_a_transient_error(signed_domain: De
     for status, response in zip(statuses.values(), responses.values(), strict=True):
         assert response["responseParameters"]["gatewayresponse.header.Retry-After"] == "'1'"
         assert json.loads(response["responseTemplates"]["application/json"])["status"] == int(status)
+
+
+def test_deployments_leave_access_logs_as_they_are(signed_domain: Deployment, public_domain: Deployment) -> None:
+    """Operators may turn them on (docs/audit.md)."""
+    for deployment, kind in ((signed_domain, STAGE), (public_domain, HTTP_STAGE)):
+        stages = deployment.of(kind)
+        assert stages
+        assert {stage.ignore_changes for stage in stages} == {("accessLogSettings",)}
+        assert [stage.name for stage in stages if "accessLogSettings" in stage.inputs] == []
 
 
 def test_a_name_leads_to_one_api_at_a_time(signed_domain: Deployment, public_domain: Deployment) -> None:
