@@ -6,6 +6,7 @@
   context keys").
 - A PartiQL statement is authorized as `PartiQLInsert`, `PartiQLUpdate`, `PartiQLDelete` or `PartiQLSelect` on its table
   (DynamoDB guide, "IAM security policies with PartiQL for DynamoDB").
+- A call that names a table by `ResourceArn` (of its policy, its tags) is authorized on that table.
 - A table's policy is deleted with the table.
 """
 
@@ -30,6 +31,7 @@ def apply() -> None:
     evaluator._RESOURCE_POLICY_LOOKUPS["dynamodb"] = ("dynamodb", "table_policy_for_arn")
     tables.table_policy_for_arn = policy_of
     evaluator.enforce = _also_for_root(evaluator)
+    actions.dynamodb_resource_arns = _with_named_resource(actions.dynamodb_resource_arns)
     actions.dynamodb_transaction_checks = _with_statements(actions, tables)
     tables._delete_table = _with_its_policy(tables)
 
@@ -85,6 +87,19 @@ def _also_for_root(evaluator: Any) -> Callable[..., Any]:
         return result
 
     return enforced
+
+
+def _with_named_resource(arns_of: Callable[[bytes, str, str], list[str]]) -> Callable[[bytes, str, str], list[str]]:
+    @wraps(arns_of)
+    def arns(body: bytes, region: str, account: str) -> list[str]:
+        try:
+            request: Any = json.loads(body or b"{}")
+        except ValueError:  # the operation refuses it
+            return []
+        named = request.get("ResourceArn")
+        return [named] if named else arns_of(body, region, account)
+
+    return arns
 
 
 def _with_statements(actions: Any, tables: Any) -> Callable[[str, bytes, str, str], list[tuple[str, str]]]:
