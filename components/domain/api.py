@@ -172,9 +172,9 @@ def resource_policy(partition: str, named: Sequence[str]) -> dict[str, Any]:
     """Return the API's policy: everyone may call what needs no signature, these accounts may call everything.
 
     Callers of other accounts need both this and a policy of their own. For those of the API's own account, either is
-    enough, so they are not named here. With a policy, what needs no signature must be allowed to everyone (guide, "How
-    API Gateway resource policies affect authorization workflow"). The policy is always there, since an import that
-    leaves it out may not remove it.
+    enough, so it must not be named here. With a policy, what needs no signature must be allowed to everyone (guide,
+    "How API Gateway resource policies affect authorization workflow"). The policy is always there, since an import
+    that leaves it out may not remove it.
     """
 
     def allow(principal: Any, resource: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def document(name: str, function_arn: str, named: Sequence[str] = ()) -> dict[st
     Only `GET /-/health` needs none, since a health check of Route 53 can't sign. `named` are accounts whose callers may
     sign besides those of the API's own account.
     """
-    _, partition, _, region, *_ = function_arn.split(":")
+    _, partition, _, region, own, *_ = function_arn.split(":")
     operation: dict[str, Any] = {
         "responses": {"200": {"description": "The function's response."}},
         "x-amazon-apigateway-integration": {
@@ -211,6 +211,6 @@ def document(name: str, function_arn: str, named: Sequence[str] = ()) -> dict[st
             HEALTH: {"get": operation, ANY: signed},
         },
         "components": SIGNATURES,
-        POLICY: resource_policy(partition, named),
+        POLICY: resource_policy(partition, [account for account in named if account != own]),
         GATEWAY_RESPONSES: gateway_responses(RESPONSES),
     }

@@ -236,7 +236,7 @@ def test_only_asking_for_the_health_needs_no_signature(signed_domain: Deployment
 
 def test_its_policy_allows_health_to_all_and_the_rest_to_accounts(signed_domain: Deployment) -> None:
     other = "111122223333"
-    callers = {f"arn:aws:iam::{other}:role/shop": "*"}
+    callers = {f"arn:aws:iam::{other}:role/shop": "*", f"arn:aws:iam::{ACCOUNT}:role/shop": "*"}
     named = deploy(config(HOME, domain=DOMAIN, functionUrls=False, callers=callers))
     health = {
         "Effect": "Allow",
@@ -244,7 +244,7 @@ def test_its_policy_allows_health_to_all_and_the_rest_to_accounts(signed_domain:
         "Action": "execute-api:Invoke",
         "Resource": "execute-api:/*/GET/-/health",
     }
-    root = {"AWS": [f"arn:aws:iam::{other}:root"]}
+    root = {"AWS": [f"arn:aws:iam::{other}:root"]}  # without its own account: to name that may be enough to let it in
     everything = {"Effect": "Allow", "Principal": root, "Action": "execute-api:Invoke", "Resource": "execute-api:/*"}
 
     for deployment, statements in ((signed_domain, [health]), (named, [health, everything])):
