@@ -74,18 +74,25 @@ class PythonFunction(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
+        kms_key = settings.kms_key(region)
         logs = aws.cloudwatch.LogGroup(
             f"{name}-logs",
             name=f"/aws/lambda/{function_name}",
             region=region,
             retention_in_days=log_retention_days,
-            kms_key_id=settings.kms_key(region) or None,
+            kms_key_id=kms_key or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
-            # Of all streams of the group: Lambda names them.
-            lambda known: policy([allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{known[0]}:*"), *known[1]])
+            lambda known: policy(
+                [
+                    # Of all streams of the group: Lambda names them.
+                    allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{known[0]}:*"),
+                    *known[1],
+                    *_read_environment(kms_key, known[0], function_name),
+                ]
+            )
         )
         self.policy = aws.iam.RolePolicy(
             f"{name}-next-policy",
@@ -108,6 +115,7 @@ class PythonFunction(pulumi.ComponentResource):
             timeout=timeout,
             reserved_concurrent_executions=reserved_concurrency,
             environment=aws.lambda_.FunctionEnvironmentArgs(variables={**environment, **own_environment}),
+            kms_key_arn=kms_key or None,
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON", log_group=logs.name, application_log_level=LOG_LEVEL, system_log_level="WARN"
@@ -141,6 +149,20 @@ class PythonFunction(pulumi.ComponentResource):
 
 def _digest(value: Any) -> str:
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _read_environment(kms_key: str, logs_arn: str, function_name: str) -> list[dict[str, Any]]:
+    """Return the statement that allows a function to read its environment if this key encrypts it; else none.
+
+    Lambda decrypts it with the rights of the function's role when an execution environment starts, and names the
+    function in the encryption context (Lambda guide, "Securing Lambda environment variables").
+    """
+    if not kms_key:
+        return []
+    partition, region, account = (logs_arn.split(":")[part] for part in (1, 3, 4))
+    function = f"arn:{partition}:lambda:{region}:{account}:function:{function_name}"
+    named = {"kms:EncryptionContext:aws:lambda:FunctionArn": [function, f"{function}:*"]}
+    return [{**allow(["kms:Decrypt"], kms_key), "Condition": {"StringLike": named}}]
 
 
 HERE = Path(__file__).resolve().parent

@@ -18,6 +18,7 @@ from .region import RegionalAlias, RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
+from .writers import only_writers
 
 
 class GlobalIntegers(pulumi.ComponentResource):
@@ -73,6 +74,13 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, made in deployed.items()
             if settings.api_gateway
         }
+        if settings.protect:
+            for region, made in deployed.items():
+                counter, mint = made.counter, made.counter.mint.role
+                writers = [coordinator.function.role, mint]
+                gateway = [gateways[region].role] if region in gateways else []
+                only_writers(f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter)
+                only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter)
         aliases = {region: made.alias for region, made in deployed.items()}
         domain = None
         if settings.domain:
@@ -128,9 +136,10 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
             for region, counter in counters.items():
                 # A region that leaves is neither checked, nor does it wait for others: it may be the last that works.
-                checked, passed = ([checks[region]], checks.values()) if region in checks else (counter.ready, [])
-                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, checked, opts=child)
-                release = coordinator.release(region, counter.mint, alias.url, [*passed, alias])
+                of_wave = [*checks.values()] if region in checks else []
+                own = [checks[region]] if region in checks else counter.ready
+                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, own, opts=child)
+                release = coordinator.release(region, counter.mint, alias.url, [*of_wave, alias])
                 counter.mint.allow_no_more([release], later=region in settings.paused)
                 deployed[region] = _Deployed(counter, alias, release)
             # Nobody waits for a region that leaves: it may be one that never comes back.

@@ -1,7 +1,7 @@
 """One region: its tables and minting function, the alias and the URL by which it is called, and by which pages."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,9 @@ from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
 from .settings.args import Settings
+from .settings.aws_regions import partitions
 from .settings.names import MOVES, STAYS, ResourceNames
+from .settings.rules import accounts
 from .table import table, use_keys
 
 HEADERS = ("accept", "content-type", "idempotency-key")
@@ -43,6 +45,7 @@ class RegionalCounter(pulumi.ComponentResource):
 
     table: aws.dynamodb.Table
     """The counters table."""
+    receipts: aws.dynamodb.Table
     mint: PythonFunction
     ready: list[pulumi.Resource]
     """What a call of a version needs."""
@@ -64,7 +67,7 @@ class RegionalCounter(pulumi.ComponentResource):
 
         make = partial(table, region=region, parent=self, protect=protect, kms_key=kms_key, after=[witness])
         self.table = make(f"{name}-table", names.counters_table, stream=True)
-        receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
+        self.receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
         # The coordinator is created after the tables, so its own output can't be used.
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
         self.mint = PythonFunction(
@@ -84,11 +87,11 @@ class RegionalCounter(pulumi.ComponentResource):
             },
             own_environment={
                 "COUNTERS_TABLE": self.table.name,
-                "RECEIPTS_TABLE": receipts.name,
+                "RECEIPTS_TABLE": self.receipts.name,
                 "COORDINATOR": coordinator,
                 **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
             },
-            statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
+            statements=pulumi.Output.all(self.table.arn, self.receipts.arn, coordinator).apply(
                 lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
             ),
             memory_size=settings.memory_size,
@@ -99,7 +102,7 @@ class RegionalCounter(pulumi.ComponentResource):
             after=after,
             opts=child,
         )
-        self.ready = [self.table, receipts, self.mint.function]
+        self.ready = [self.table, self.receipts, self.mint.function]
         self.register_outputs({"table": self.table.name})
 
 
@@ -151,27 +154,25 @@ class RegionalAlias(pulumi.ComponentResource):
                 cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
                 opts=child,
             )
-            if not settings.signed:
-                self._open_to_everyone(name, region, function_url)
+            self._permit(name, region, url_permissions(settings, region), function_url)
             self.url = _once(function_url.function_url, self.statements)
         self.register_outputs({"url": self.url, "arn": self.arn})
 
-    def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> None:
-        """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
+    def _permit(
+        self, name: str, region: str, permissions: Mapping[str, Mapping[str, Any]], function_url: pulumi.Resource
+    ) -> None:
+        """Add these statements to the function's policy, one after the other.
 
-        Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
-        but not when a signed one is made public; so these have statement ids of their own.
+        The provider adds those of a public URL itself when it creates one, but not when a signed one is made public. So
+        these have statement ids of their own.
         """
-        url: dict[str, Any] = {"action": "lambda:InvokeFunctionUrl", "function_url_auth_type": "NONE"}
-        invoke: dict[str, Any] = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
-        for statement, what in {"public-url": url, "public-invoke": invoke}.items():
+        for statement, what in permissions.items():
             permission = aws.lambda_.Permission(
                 f"{name}-{statement}",
                 region=region,
                 function=self.function_name,
                 qualifier=self.name,
                 statement_id=f"global-integers-{statement}",
-                principal="*",
                 **what,
                 opts=pulumi.ResourceOptions(parent=self, depends_on=self.statements[-1:] or [function_url]),
             )
@@ -180,6 +181,26 @@ class RegionalAlias(pulumi.ComponentResource):
 
 def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
     return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
+
+
+def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]]:
+    """Return what the function's policy allows to whom: statement → arguments of a `Permission`.
+
+    Everyone if nobody signs; otherwise the accounts that `callers` names. The function's own account needs no
+    statement, and one changes nothing for it: its callers' own policies decide (IAM guide, "Cross-account policy
+    evaluation logic"). Since October 2025, Lambda has asked for both actions (Lambda guide, "Control access to function
+    URLs"). An account is named by its ARN, as Lambda stores it: a refresh would take a number for another principal.
+    """
+    principals = {"public": "*"}
+    if settings.signed:
+        partition = partitions()[region]
+        principals = {f"account-{each}": f"arn:{partition}:iam::{each}:root" for each in accounts(settings.callers)}
+    found: dict[str, dict[str, Any]] = {}
+    for who, principal in principals.items():
+        url = {"action": "lambda:InvokeFunctionUrl", "function_url_auth_type": settings.authorization}
+        invoke = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
+        found |= {f"{who}-url": {"principal": principal, **url}, f"{who}-invoke": {"principal": principal, **invoke}}
+    return found
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:

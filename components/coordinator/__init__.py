@@ -15,6 +15,7 @@ from ..settings.args import Settings
 from ..settings.names import MOVES, STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
+from ..writers import only_writers
 from .deployment import at_home, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
@@ -141,6 +142,9 @@ class Coordinator(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [layouts, mirror, archived, self.function.policy]
+        if protect:
+            for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
+                only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
         self._layouts = layouts
         checked = self._invocation(
             "self",

@@ -8,16 +8,18 @@ requests.
 """
 
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from ..gateway import rest_stage
+from ..gateway import ACCESS_LOGS, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalAlias, cors
 from ..settings.args import Settings
+from ..settings.rules import accounts
 from .capacity import capacity
 
 HEALTH = "/-/health"
@@ -109,7 +111,7 @@ class DomainApi(pulumi.ComponentResource):
                 )
             ],
             # AWS refuses settings of a route that isn't there: "Unable to find Route by key".
-            opts=pulumi.ResourceOptions(parent=self, depends_on=routes),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=routes, ignore_changes=ACCESS_LOGS),
         )
         return api.id, stage.name, api.execution_arn
 
@@ -117,8 +119,8 @@ class DomainApi(pulumi.ComponentResource):
         self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
     ) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        api_name = settings.names.domain_api
-        body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
+        api_name, named = settings.names.domain_api, accounts(settings.callers)
+        body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn, named), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",
             name=api_name,
@@ -139,6 +141,8 @@ class DomainApi(pulumi.ComponentResource):
 
 ANY = "x-amazon-apigateway-any-method"
 
+POLICY = "x-amazon-apigateway-policy"
+
 UNAVAILABLE = (
     HTTPStatus.SERVICE_UNAVAILABLE,
     "the region's function can't be called now, or it failed; try again, or use another region",
@@ -154,12 +158,30 @@ RESPONSES = {
 integration, by default 500 or 504 (guide, "Gateway response types")."""
 
 
-def document(name: str, function_arn: str) -> dict[str, Any]:
+def resource_policy(partition: str, named: Sequence[str]) -> dict[str, Any]:
+    """Return the API's policy: everyone may call what needs no signature, these accounts may call everything.
+
+    Callers of other accounts need both this and a policy of their own. For those of the API's own account, either is
+    enough, so it must not be named here. With a policy, what needs no signature must be allowed to everyone (guide,
+    "How API Gateway resource policies affect authorization workflow"). The policy is always there, since an import
+    that leaves it out may not remove it.
+    """
+
+    def allow(principal: Any, resource: str) -> dict[str, Any]:
+        return {"Effect": "Allow", "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}
+
+    roots = [f"arn:{partition}:iam::{account}:root" for account in named]
+    callers = [allow({"AWS": roots}, "execute-api:/*")] if roots else []
+    return {"Version": "2012-10-17", "Statement": [allow("*", f"execute-api:/*/GET{HEALTH}"), *callers]}
+
+
+def document(name: str, function_arn: str, named: Sequence[str] = ()) -> dict[str, Any]:
     """Return the document: every path and method calls the function, and needs a signature.
 
-    Only `GET /-/health` needs none, since a health check of Route 53 can't sign.
+    Only `GET /-/health` needs none, since a health check of Route 53 can't sign. `named` are accounts whose callers may
+    sign besides those of the API's own account.
     """
-    _, partition, _, region, *_ = function_arn.split(":")
+    _, partition, _, region, own, *_ = function_arn.split(":")
     operation: dict[str, Any] = {
         "responses": {"200": {"description": "The function's response."}},
         "x-amazon-apigateway-integration": {
@@ -179,5 +201,6 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
             HEALTH: {"get": operation, ANY: signed},
         },
         "components": SIGNATURES,
+        POLICY: resource_policy(partition, [account for account in named if account != own]),
         GATEWAY_RESPONSES: gateway_responses(RESPONSES),
     }

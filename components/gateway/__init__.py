@@ -24,6 +24,8 @@ class Gateway(pulumi.ComponentResource):
     url: pulumi.Output[str]
     api_id: pulumi.Output[str]
     stage: pulumi.Output[str]
+    role: aws.iam.Role
+    """Whose rights it has when it mints."""
 
     def __init__(
         self,
@@ -37,17 +39,19 @@ class Gateway(pulumi.ComponentResource):
         super().__init__("global-integers:index:Gateway", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
 
-        caller = role(f"{name}-role", settings.names.gateway_role(region), "apigateway.amazonaws.com", settings, self)
+        self.role = role(
+            f"{name}-role", settings.names.gateway_role(region), "apigateway.amazonaws.com", settings, self
+        )
         allowed = aws.iam.RolePolicy(
             f"{name}-policy",
-            role=caller.name,
+            role=self.role.name,
             name="own",
             policy=table.arn.apply(
                 lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([settings.kms_key(region)])])
             ),
             opts=child,
         )
-        body = pulumi.Output.all(table.arn, caller.arn).apply(
+        body = pulumi.Output.all(table.arn, self.role.arn).apply(
             lambda arns: json.dumps(document(settings, *cast("list[str]", arns)), sort_keys=True)
         )
         api = aws.apigateway.RestApi(
@@ -67,6 +71,9 @@ class Gateway(pulumi.ComponentResource):
 
 
 STAGE = "v1"
+
+ACCESS_LOGS = ["accessLogSettings"]
+"""Of a stage: operators may turn them on (docs/audit.md)."""
 
 
 def rest_stage(
@@ -98,7 +105,7 @@ def rest_stage(
         rest_api=api.id,
         deployment=deployment.id,
         stage_name=STAGE,
-        opts=pulumi.ResourceOptions(parent=parent),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=ACCESS_LOGS),
     )
     before: list[pulumi.Resource] = []
     for end, (method, rate, burst) in limits.items():  # one after the other, since each changes the stage

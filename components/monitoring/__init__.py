@@ -52,7 +52,11 @@ class Monitoring(pulumi.ComponentResource):
     def _topic(self, region: str) -> aws.sns.Topic:
         suffix = "" if region == self._settings.home else f"-{region}"
         topic = aws.sns.Topic(
-            f"{self._name}{suffix}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
+            f"{self._name}{suffix}-topic",
+            name=self._settings.names.alarms_topic,
+            region=region,
+            kms_master_key_id=self._settings.kms_key(region) or None,
+            opts=self._child,
         )
         for email in self._settings.alarm_emails:
             aws.sns.TopicSubscription(

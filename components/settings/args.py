@@ -167,7 +167,8 @@ class GlobalIntegersArgs:
     )
     """Region → ARN of an SNS topic in it, to which the region's alarms are sent."""
     protect: Setting[bool] = setting(True)
-    """Deletion protection on the tables, and Pulumi's `protect` on them."""
+    """Deletion protection on the tables, Pulumi's `protect` on them, and a [policy](permissions.md#who-may-write) of
+    each that lets only the stack's own roles write."""
     paused: Setting[Sequence[str]] = setting([], example=["eu-west-1"])
     """Regions that mint nothing while they are listed. Their Function URLs return 429, their APIs without a function
     503."""
@@ -179,7 +180,7 @@ class GlobalIntegersArgs:
         {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
-    everyone whom IAM allows may use all."""
+    everyone of this account whom IAM allows may use all. Up to 20 other accounts may be named."""
     iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
     """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
     permissions_boundary: Setting[str] = setting(
@@ -189,8 +190,8 @@ class GlobalIntegersArgs:
     kms_keys: Setting[Mapping[str, str]] = setting(
         {}, wanted="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
     )
-    """Region → ARN of the KMS key that encrypts the tables and log groups there. Either all regions have one, the home
-    region included, or none."""
+    """Region → ARN of the KMS key that encrypts the tables, log groups, functions' environments and topics there.
+    Either all regions have one, the home region included, or none."""
     budget: Setting[int] = setting(0, least=0, most=1_000_000)
     """US dollars a month for the services used here, in these regions, up to 1000000. `alarmEmails` (up to 10 addresses
     of 50 characters) are notified at 80 and 100 percent. 0 is no budget."""

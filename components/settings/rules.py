@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,6 +32,10 @@ CALLER = re.compile(
 
 MAX_CALLERS = 2500
 """Bytes of JSON. All variables of a function's environment may have 4 KB together (Lambda guide, "Quotas")."""
+
+MAX_ACCOUNTS = 20
+"""Accounts in `callers`. Each has two statements in the function's policy, which may have 20 KB (Lambda guide, "Lambda
+quotas")."""
 
 KEY = re.compile(r"arn:([a-z-]+):kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")
 
@@ -142,12 +146,24 @@ def callers(settings: Settings, findings: Findings) -> dict[str, Sequence[str]]:
                 "has a path and a `*`; a request doesn't say the path of its role, so write the role's whole name, "
                 "or the pattern without the path",
             )
+    named = accounts(found)
+    if len(named) > MAX_ACCOUNTS:
+        findings.add(
+            "callers",
+            f"names {len(named)} accounts; {MAX_ACCOUNTS} are possible: let callers of further accounts assume a role "
+            "of one of these",
+        )
     size = len(json.dumps(found))
     if size > MAX_CALLERS:
         findings.add(
             "callers", f"has {size} bytes as JSON; {MAX_CALLERS} are possible: use `*` for names that are alike"
         )
     return found
+
+
+def accounts(patterns: Iterable[str]) -> list[str]:
+    """Return the accounts that patterns of callers name, in order. A `*` names none."""
+    return sorted({found for pattern in patterns for found in re.findall(r":(\d{12}):", pattern)})
 
 
 def _counters(pattern: str, names: object, findings: Findings) -> Sequence[str]:

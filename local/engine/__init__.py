@@ -205,7 +205,7 @@ class Engine:
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
-    names = KINDS[resource.type].identity
+    names = KINDS[resource.type].identity if _is_identified(resource) else ()
     identity = [str(as_json(inputs.get(name))) for name in names] if names else [resource.name]
     return " ".join([resource.type, *identity])
 

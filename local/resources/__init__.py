@@ -83,6 +83,14 @@ def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
     ]
 
 
+def _encrypted_topic(client: Any, inputs: Inputs, before: Made | None) -> None:
+    """Set the topic's key, or take it away. An empty one is SNS's own."""
+    key = inputs.get("kmsMasterKeyId", "")
+    if key != (before.inputs.get("kmsMasterKeyId", "") if before else ""):
+        topic = client.create_topic(Name=inputs["name"])["TopicArn"]  # it returns the one that exists
+        client.set_topic_attributes(TopicArn=topic, AttributeName="KmsMasterKeyId", AttributeValue=key)
+
+
 KINDS: dict[str, Kind] = {
     **apigateway.KINDS,
     **cloudwatch.KINDS,
@@ -118,6 +126,14 @@ KINDS: dict[str, Kind] = {
         read_by=Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name"),
         delete_by="delete_budget",
     ),
+    "aws:dynamodb/resourcePolicy:ResourcePolicy": Described(
+        "dynamodb",
+        ("region", "resourceArn"),
+        create=Call("put_resource_policy", "ResourceArn Policy"),
+        read_by=Call("get_resource_policy", "ResourceArn"),
+        now=lambda _inputs, found: {"policy": found["Policy"]},
+        delete_by="delete_resource_policy",
+    ),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": _Role(
         "iam",
@@ -146,6 +162,7 @@ KINDS: dict[str, Kind] = {
         "sns",
         id="{TopicArn}",
         create=Call("create_topic", "Name"),
+        then=_encrypted_topic,
         read_by=Call("get_topic_attributes", TopicArn=ID),
         now=lambda inputs, _: {"arn": inputs[ID]},
         delete_by="delete_topic",

@@ -20,6 +20,8 @@ from ..paths import LocalError
 from ..stack import Made
 from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
+POLICY = "x-amazon-apigateway-policy"
+
 
 def _hands_over(api: RestApi) -> bool:
     methods = [method for methods in api.resources.values() for method in methods.values()]
@@ -41,7 +43,15 @@ def _apply_methods(aws: Aws, inputs: Inputs, api: RestApi, before: Made | None) 
             client.put_method(**place, authorizationType=method.authorization_type)
             to = method.method_integration
             client.put_integration(**place, type=to.type, integrationHttpMethod=to.http_method, uri=to.uri)
+    _set_policy(client, id_, inputs["body"])
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
+
+
+def _set_policy(client: Any, id_: str, body: str) -> None:
+    """Give the API the resource policy that its document has."""
+    policy = json.loads(body).get(POLICY)
+    value = json.dumps(policy) if policy else ""
+    client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": value}])
 
 
 def _imported(body: str) -> RestApi:

@@ -38,9 +38,10 @@ SETTINGS = Call(
     MemorySize=lambda inputs: inputs.get("memorySize", 128),
     Timeout=lambda inputs: inputs.get("timeout", 3),
     Environment=lambda inputs: {"Variables": inputs.get("environment", {}).get("variables", {})},
+    KMSKeyArn=lambda inputs: inputs.get("kmsKeyArn", ""),
 )
 
-IN_SETTINGS = ("role", "runtime", "handler", "loggingConfig", "memorySize", "timeout", "environment")
+IN_SETTINGS = ("role", "runtime", "handler", "loggingConfig", "memorySize", "timeout", "environment", "kmsKeyArn")
 
 IN_CODE = ("code", "architectures")
 

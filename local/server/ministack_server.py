@@ -1,7 +1,7 @@
 """ministack with a queue in front of its functions: `python -m local.server.ministack_server <port>`.
 
-It also treats a function's versions and aliases as Lambda does (`qualifiers.py`), and names the error that a function
-has raised, or why it doesn't start.
+It also treats a function's versions and aliases as Lambda does (`qualifiers.py`), enforces the policies of tables
+(`table_policies.py`), and names the error that a function has raised, or why it doesn't start.
 
 ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
 callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
@@ -177,10 +177,11 @@ def main() -> None:
     from ministack.core import lambda_runtime  # pyright: ignore[reportMissingTypeStubs]
     from ministack.services import lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
-    from . import qualifiers
+    from . import qualifiers, table_policies
 
     Config.backlog = BACKLOG
     qualifiers.apply()
+    table_policies.apply()
     functions: Any = lambda_svc
     functions._execute_function_warm = with_error_type(functions._execute_function_warm)
     runtime: Any = lambda_runtime

@@ -6,6 +6,7 @@ from typing import Any
 ACCOUNT = "123456789012"
 
 TABLE = "aws:dynamodb/table:Table"
+TABLE_POLICY = "aws:dynamodb/resourcePolicy:ResourcePolicy"
 ROLE = "aws:iam/role:Role"
 POLICY = "aws:iam/rolePolicy:RolePolicy"
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
@@ -53,7 +54,7 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
         case "pulumi:index:Stash":  # nothing was kept before
             return {"output": inputs["input"]}
         case "aws:iam/role:Role":
-            return {"arn": f"arn:aws:iam::{ACCOUNT}:role/{inputs['name']}"}
+            return {"arn": f"arn:aws:iam::{ACCOUNT}:role{inputs.get('path', '/')}{inputs['name']}"}
         case "aws:cloudwatch/logGroup:LogGroup":
             return {"arn": arn("logs", region, f"log-group:{inputs['name']}")}
         case "aws:lambda/function:Function":

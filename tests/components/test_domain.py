@@ -26,6 +26,7 @@ from tests.components.aws_answers import (
     RECORD,
     REST_API,
     ROUTE,
+    STAGE,
 )
 from tests.components.conftest import DOMAIN
 from tests.components.recording import Aws, Deployment, Registration
@@ -232,6 +233,28 @@ def test_only_asking_for_the_health_needs_no_signature(signed_domain: Deployment
         assert operations[path, "x-amazon-apigateway-any-method"]["security"] == [{"sigv4": []}]
 
 
+def test_its_policy_allows_health_to_all_and_the_rest_to_accounts(signed_domain: Deployment) -> None:
+    other = "111122223333"
+    callers = {f"arn:aws:iam::{other}:role/shop": "*", f"arn:aws:iam::{ACCOUNT}:role/shop": "*"}
+    named = deploy(config(HOME, domain=DOMAIN, functionUrls=False, callers=callers))
+    health = {
+        "Effect": "Allow",
+        "Principal": "*",
+        "Action": "execute-api:Invoke",
+        "Resource": "execute-api:/*/GET/-/health",
+    }
+    root = {"AWS": [f"arn:aws:iam::{other}:root"]}  # without its own account: to name that may be enough to let it in
+    everything = {"Effect": "Allow", "Principal": root, "Action": "execute-api:Invoke", "Resource": "execute-api:/*"}
+
+    for deployment, statements in ((signed_domain, [health]), (named, [health, everything])):
+        for api in of_the_domain(deployment, REST_API):
+            policy = json.loads(api.inputs["body"])["x-amazon-apigateway-policy"]
+            assert policy == {"Version": "2012-10-17", "Statement": statements}
+    assert [p.inputs for p in named.of(PERMISSION) if "account" in p.inputs["statementId"]] == [], (
+        "no URL, no statement"
+    )
+
+
 def _operations(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (path, method): operation
@@ -250,6 +273,15 @@ def test_a_function_that_cannot_be_called_is_a_transient_error(signed_domain: De
     for status, response in zip(statuses.values(), responses.values(), strict=True):
         assert response["responseParameters"]["gatewayresponse.header.Retry-After"] == "'1'"
         assert json.loads(response["responseTemplates"]["application/json"])["status"] == int(status)
+
+
+def test_deployments_leave_access_logs_as_they_are(signed_domain: Deployment, public_domain: Deployment) -> None:
+    """Operators may turn them on (docs/audit.md)."""
+    for deployment, kind in ((signed_domain, STAGE), (public_domain, HTTP_STAGE)):
+        stages = deployment.of(kind)
+        assert stages
+        assert {stage.ignore_changes for stage in stages} == {("accessLogSettings",)}
+        assert [stage.name for stage in stages if "accessLogSettings" in stage.inputs] == []
 
 
 def test_a_name_leads_to_one_api_at_a_time(signed_domain: Deployment, public_domain: Deployment) -> None:

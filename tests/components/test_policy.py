@@ -155,8 +155,8 @@ def test_both_policies_of_a_role_fit_with_thirty_keys() -> None:
     """A role's inline policies may have 10,240 characters together, without white space (IAM guide, "Quotas")."""
     regions = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
     keys = {region: f"arn:aws:kms:{region}:{ACCOUNT}:key/{'0' * 36}" for region in regions}
-    prefix = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS), "openCounters": True}
-    deployment = deploy(config(*regions, kmsKeys=keys, **prefix))
+    more: dict[str, Any] = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS), "openCounters": True}
+    deployment = deploy(config(*regions, kmsKeys=keys, **more))
     sizes: Counter[str] = Counter()
     for policy in deployment.of(POLICY):
         sizes[policy.inputs["role"]] += len("".join(policy.inputs["policy"].split()))

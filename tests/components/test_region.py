@@ -1,14 +1,16 @@
 """What every region gets: its tables, its function and URL, which integers are its own, and who may call."""
 
 import inspect
+import json
 from importlib import import_module
 from typing import get_overloads
 
 import pulumi
 import pytest
 
-from components.region import cors
+from components.region import cors, url_permissions
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.rules import MAX_ACCOUNTS
 from tests.components.aws_answers import (
     FUNCTION,
     FUNCTION_URL,
@@ -105,6 +107,60 @@ def test_everyone_may_call_a_public_url(public: Deployment) -> None:
             {**who, "action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "NONE"},
         ]
     assert [u.inputs["authorizationType"] for u in public.of(FUNCTION_URL)] == ["NONE"] * 3
+
+
+OTHERS = ("111122223333", "444455556666")
+CALLERS = {
+    f"arn:aws:iam::{OTHERS[1]}:role/shop-*": ["orders"],
+    f"arn:aws:sts::{OTHERS[0]}:assumed-role/shop/*": "*",
+    "arn:aws:iam::*:role/admin": "*",
+}
+
+
+def test_the_accounts_of_callers_may_call_a_signed_url() -> None:
+    deployment = deploy(config(*THREE, callers=CALLERS, counters=["orders"]))
+
+    for region in THREE:
+        function = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region).inputs["name"]
+        permitted = [
+            {key: value for key, value in permission.inputs.items() if key not in ("region", "function")}
+            for permission in deployment.of(PERMISSION)
+            if permission.inputs["region"] == region and permission.inputs["function"] == function
+        ]
+        url = {"action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "AWS_IAM"}
+        invoke = {"action": "lambda:InvokeFunction", "invokedViaFunctionUrl": True}
+        assert permitted == [
+            {
+                "statementId": f"global-integers-account-{account}-{end}",
+                "principal": f"arn:aws:iam::{account}:root",
+                **what,
+            }
+            for account in OTHERS
+            for end, what in (("url", url), ("invoke", invoke))
+        ]
+
+
+def test_an_account_is_named_as_its_partition_names_it() -> None:
+    home = "us-gov-west-1"
+    callers = {f"arn:aws-us-gov:iam::{OTHERS[0]}:role/shop": "*"}
+    found = url_permissions(settings(config(home, home=home, allowUrlRegions=[home], callers=callers)), home)
+
+    assert {statement["principal"] for statement in found.values()} == {f"arn:aws-us-gov:iam::{OTHERS[0]}:root"}
+
+
+def test_the_statements_of_the_most_accounts_have_room() -> None:
+    """In a function's policy of 20 KB (Lambda guide, "Lambda quotas"), with the longest names, and others beside."""
+    named = {f"arn:aws:iam::{account}:role/x": "*" for account in range(10**11, 10**11 + MAX_ACCOUNTS)}
+    resource = f"arn:aws-us-gov:lambda:ap-southeast-2:123456789012:function:{'x' * 64}:live"
+    statements: list[dict[str, object]] = []
+    for sid, what in url_permissions(settings(config(HOME, callers=named)), HOME).items():
+        condition = {"StringEquals": {"lambda:FunctionUrlAuthType": "AWS_IAM"}}
+        principal = {"AWS": what["principal"].replace("aws", "aws-us-gov")}
+        statement = {"Effect": "Allow", "Action": what["action"], "Principal": principal, "Resource": resource}
+        statements.append({"Sid": f"global-integers-{sid}", **statement, "Condition": condition})
+
+    assert len(statements) == 2 * MAX_ACCOUNTS
+    assert len(json.dumps({"Version": "2012-10-17", "Id": "default", "Statement": statements})) < 19 * 1024
 
 
 def test_the_statements_are_not_those_of_the_provider(public: Deployment) -> None:

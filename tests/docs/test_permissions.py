@@ -11,7 +11,7 @@ from components.domain.capacity import capacity
 from components.settings import PUBLIC_CONCURRENCY
 from components.table import use_keys
 from local.paths import ROOT
-from tests.components.aws_answers import POLICY
+from tests.components.aws_answers import ALARM, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
 
 PAGE = (ROOT / "docs" / "permissions.md").read_text()
@@ -30,19 +30,30 @@ def key_policy() -> list[dict[str, Any]]:
 
 
 def test_the_key_policy_allows_what_the_roles_do() -> None:
-    tables, _ = key_policy()
+    tables, _, _ = key_policy()
     (own,) = use_keys(["key"])
 
     assert set(own["Action"]) == set(tables["Action"]) - {"kms:CreateGrant"}
-    assert tables["Condition"]["StringEquals"]["kms:ViaService"].startswith("dynamodb.eu-west-1.")
+    services = tables["Condition"]["StringEquals"]["kms:ViaService"]
+    assert services == [f"{service}.eu-west-1.amazonaws.com" for service in ("dynamodb", "lambda")]
 
 
 def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
-    _, logs = key_policy()
+    _, logs, _ = key_policy()
     (group,) = logs["Condition"]["ArnLike"].values()
 
     assert logs["Principal"] == {"Service": "logs.eu-west-1.amazonaws.com"}
     assert group.endswith(":log-group:/aws/lambda/global-integers-production-*")
+
+
+def test_the_key_policy_names_the_alarms_that_use_the_topics() -> None:
+    _, _, topics = key_policy()
+    alarms = deploy(config(HOME), stack="production").of(ALARM)
+
+    (pattern,) = topics["Condition"]["ArnLike"].values()
+    assert topics["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert alarms
+    assert {alarm.inputs["name"].startswith(pattern.rpartition(":")[2].removesuffix("*")) for alarm in alarms} == {True}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """What governance asks for: the path and the boundary of roles, keys, a budget, callers."""
 
 import json
+from typing import Any
 
 import pytest
 
-from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE, TABLE
+from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE, TABLE, TOPIC
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 from tests.components.test_region import of_aws
@@ -56,16 +57,36 @@ def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -
         assert group.inputs["kmsKeyId"] == KEYS[group.inputs["region"]]
 
 
-def keys_of(deployment: Deployment, role: str, name: str = "own") -> list[str]:
+def test_so_are_topics_and_environments(ruled: Deployment) -> None:
+    topics, functions = ruled.of(TOPIC), ruled.of(FUNCTION)
+
+    assert (len(topics), len(functions)) == (len(TWO) + 1, len(TWO) + 1)
+    assert [t.inputs["kmsMasterKeyId"] for t in topics] == [KEYS[t.inputs["region"]] for t in topics]
+    assert [f.inputs["kmsKeyArn"] for f in functions] == [KEYS[f.inputs["region"]] for f in functions]
+
+
+def statements_of_keys(deployment: Deployment, role: str) -> list[dict[str, Any]]:
+    policy, *_ = (json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == role)
+    return [s for s in policy["Statement"] if any(action.startswith("kms:") for action in s["Action"])]
+
+
+def keys_of(deployment: Deployment, role: str) -> list[str]:
     """Return the keys that a role may use, through DynamoDB."""
-    (statement,) = (
-        statement
-        for statement in json.loads(deployment.one(POLICY, role=role, name=name).inputs["policy"])["Statement"]
-        if any(action.startswith("kms:") for action in statement["Action"])
-    )
+    statement, *_ = statements_of_keys(deployment, role)
     assert statement["Condition"] == THROUGH_DYNAMODB
     assert {"kms:Decrypt", "kms:Encrypt"} < set(statement["Action"])
     return statement["Resource"]
+
+
+@pytest.mark.parametrize("name", ["mint", "coordinate"])
+def test_a_function_may_read_its_own_environment_only(ruled: Deployment, name: str) -> None:
+    (function, *_) = [f for f in ruled.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-{name}"]
+    region = function.inputs["region"]
+    *_, statement = statements_of_keys(ruled, function.inputs["role"].rpartition("/")[2])
+    arn = f"arn:aws:lambda:{region}:123456789012:function:{PREFIX}-{name}"
+
+    assert (statement["Action"], statement["Resource"]) == (["kms:Decrypt"], [KEYS[region]])
+    assert statement["Condition"] == {"StringLike": {"kms:EncryptionContext:aws:lambda:FunctionArn": [arn, f"{arn}:*"]}}
 
 
 @pytest.mark.parametrize("region", TWO)
@@ -85,7 +106,7 @@ def governed() -> Deployment:
 
 
 def test_nothing_of_this_is_there_unless_asked_for(signed: Deployment) -> None:
-    asked = {"path", "permissionsBoundary", "serverSideEncryption", "kmsKeyId"}
+    asked = {"path", "permissionsBoundary", "serverSideEncryption", "kmsKeyId", "kmsKeyArn", "kmsMasterKeyId"}
 
     assert [r.name for r in of_aws(signed) if asked & set(r.inputs)] == []
     assert "kms:" not in "".join(r.inputs["policy"] for r in signed.of(POLICY))

@@ -274,6 +274,10 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"callers": {f"{ROLE}/shop": []}}, f"callers.{ROLE}/shop: [] is neither a list of counters nor '*'"),
         ({"callers": {f"{ROLE}/shop": ["Orders"]}}, "'Orders' is not a counter's name; it must match"),
         ({"callers": {f"{ROLE}/{'x' * 63}{n}": ["orders"] for n in range(30)}}, "bytes as JSON; 2500 are possible"),
+        (
+            {"callers": {f"arn:aws:iam::{account}:role/shop": "*" for account in range(10**11, 10**11 + 21)}},
+            "callers: names 21 accounts; 20 are possible: let callers of further accounts assume a role of one of ",
+        ),
         # the alarms
         ({"alarms": {"latncy": 5}}, "alarms.latncy: there is no such alarm; did you mean 'latency'?"),
         ({"alarms": {"zzz": 5}}, "alarms.zzz: there is no such alarm; there are errors, throttles, tableThrottles, "),

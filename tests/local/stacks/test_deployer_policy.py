@@ -52,14 +52,13 @@ def deployer(aws: Aws) -> Callable[[dict[str, Any]], Aws]:
 def as_this_server_reads(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy that allows some of its actions on everything, since this server looks for no name there.
 
-    AWS checks CreateFunction on the name in the request's body, tags by the ARN that is tagged, the rules of the
+    AWS checks CreateFunction on the name in the request's body, the rules of the
     default event bus without the bus, alarms, dashboards and topics by their names, certificates and health checks by
     their ARNs, and budgets by their names and by two actions that aren't calls.
     """
     actions = {action for statement in policy["Statement"] for action in actions_of(statement)}
-    tagging = ("dynamodb:TagResource", "dynamodb:UntagResource")
     nameless = {a for a in actions if a.startswith(("acm:", "events:", "budgets:", "cloudwatch:", "sns:"))} | (
-        {"lambda:CreateFunction", *tagging} & actions | {action for action in actions if "HealthCheck" in action}
+        {"lambda:CreateFunction"} & actions | {action for action in actions if "HealthCheck" in action}
     )
     nameless |= {called for action, names in BUDGETS.items() if action in actions for called in names}
     on_everything = {"Effect": "Allow", "Action": sorted(nameless), "Resource": "*"}
@@ -113,7 +112,7 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         **WITH_DOMAIN,
     }
 
-    urls = up(aws, apiGateway=True, dashboard=True)["urls"]
+    urls = up(aws, apiGateway=True, dashboard=True, protect=True)["urls"]
     assert up(aws, **changed)["urls"] == urls
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
     down(aws)
@@ -124,6 +123,7 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
     "action",
     [
         pytest.param("dynamodb:CreateTable", marks=pytest.mark.long),
+        pytest.param("dynamodb:PutResourcePolicy", marks=pytest.mark.long),
         pytest.param("iam:PutRolePolicy", marks=pytest.mark.long),
         "lambda:CreateFunction",
         pytest.param("lambda:InvokeFunction", marks=pytest.mark.long),
@@ -139,9 +139,12 @@ def test_without_one_of_its_actions_it_does_not(
     deployer: Callable[[dict[str, Any]], Aws], folder: Path, action: str
 ) -> None:
     """So the server does check what the policy says."""
+    protect = action == "dynamodb:PutResourcePolicy"
     with pytest.raises(LocalError, match=f"not authorized to perform: {action} "):
-        up(deployer(without(action)), **WITH_DOMAIN)
+        up(deployer(without(action)), **WITH_DOMAIN, protect=protect)
 
+    if protect:
+        up(deployer(POLICY), **WITH_DOMAIN)
     down(deployer(POLICY))
 
 

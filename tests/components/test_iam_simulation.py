@@ -1,0 +1,341 @@
+"""Who may do what in the account of a deployment: each role what it must, and nobody what they must not."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from components.writers import WRITES
+from local.paths import ROOT as CHECKOUT
+from tests.components.aws_answers import ACCOUNT, PERMISSION, POLICY, TABLE_POLICY, arn
+from tests.components.iam_account import (
+    ADMINISTRATOR,
+    ANONYMOUS,
+    EVERYTHING,
+    ROOT,
+    Account,
+    Caller,
+    Statement,
+    qualified,
+    service,
+    user,
+)
+from tests.components.recording import Deployment
+from tests.components.running import HOME, THREE, config, deploy
+
+STACK = "production"
+PREFIX = f"global-integers-{STACK}"
+"""The stack of the policies in docs/."""
+
+FOREIGN, UNLISTED = "111122223333", "444455556666"
+OTHER = "eu-west-1"
+DOMAIN = "integers.example.com"
+KEYS = {region: f"arn:aws:kms:{region}:{ACCOUNT}:key/{region}" for region in THREE}
+
+MINTING = ("minting",)
+"""The qualifiers by which minting functions may call the coordinator."""
+
+NOT_MINTING = ("", "$LATEST", "1", "deployments", "live")
+"""Those by which they may not: whoever calls by one of them may change regions, or check versions."""
+
+CHECKED = ("",)
+"""The qualifiers by which the coordinator calls minting functions."""
+
+Request = tuple[str, str]
+"""An action and the ARN of a resource."""
+
+
+def table(name: str, region: str = HOME) -> str:
+    return arn("dynamodb", region, f"table/{PREFIX}-{name}")
+
+
+def function(name: str, region: str = HOME, qualifier: str = "") -> str:
+    return qualified(arn("lambda", region, f"function:{PREFIX}-{name}"), qualifier)
+
+
+def requests(actions: str, *resources: str) -> list[Request]:
+    """Return each action, of those in `dynamodb:GetItem PutItem`, on each resource."""
+    prefix, _, names = actions.partition(":")
+    return [(f"{prefix}:{name}", resource) for name in names.split() for resource in resources]
+
+
+def statements(page: str) -> list[Statement]:
+    """Return the statements of the only policy that a page of docs/ shows, or its only statement."""
+    texts = re.findall(r"```json\n(.*?)```", (CHECKOUT / "docs" / page).read_text(), re.DOTALL)
+    (document,) = (json.loads(text) for text in texts if '"Effect"' in text)
+    return document.get("Statement", [document])
+
+
+@pytest.fixture(scope="module")
+def account() -> Account:
+    """All that a stack can have where callers sign, with API Gateway, open counters and keys."""
+    settings: dict[str, Any] = {
+        "apiGateway": True,
+        "openCounters": True,
+        "kmsKeys": KEYS,
+        "alarmEmails": ["a@b.example"],
+    }
+    return Account(deploy(config(*THREE, **settings), stack=STACK), in_any_region(statements("permissions.md")))
+
+
+def in_any_region(key_policy: Sequence[Statement]) -> list[Statement]:
+    """Return the policy of the keys of all regions. The page shows that of one."""
+    return [
+        json.loads(json.dumps(statement).replace("eu-west-1", region)) for statement in key_policy for region in THREE
+    ]
+
+
+@pytest.fixture(scope="module")
+def named() -> Account:
+    """Callers of another account are named; there is a domain, too."""
+    callers = {f"arn:aws:iam::{FOREIGN}:role/shop": "*", f"arn:aws:iam::{ACCOUNT}:role/shop": "*"}
+    return Account(deploy(config(*THREE, callers=callers, domain=DOMAIN, hostedZone="example.com"), stack=STACK))
+
+
+MUST: dict[str, list[Request]] = {
+    f"mint-{OTHER}": [
+        *requests("dynamodb:GetItem UpdateItem Scan", table("counters", OTHER)),
+        *requests("dynamodb:GetItem PutItem", table("receipts", OTHER)),
+        *(("lambda:InvokeFunction", function("coordinate", HOME, qualifier)) for qualifier in MINTING),
+        *requests(
+            "logs:CreateLogStream PutLogEvents",
+            arn("logs", OTHER, f"log-group:/aws/lambda/{PREFIX}-mint:log-stream:2026/11/25/1"),
+        ),
+    ],
+    "coordinate": [
+        *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DeleteItem DescribeTable", table("layouts")),
+        *requests("dynamodb:GetItem PutItem Scan DeleteItem DescribeTable", table("mirror")),
+        *requests("dynamodb:GetItem UpdateItem DescribeTable", table("archive")),
+        *requests(
+            "dynamodb:GetItem PutItem UpdateItem Scan DeleteItem DescribeTable",
+            *(table("counters", region) for region in THREE),
+        ),
+        *requests("dynamodb:GetItem UpdateItem", *(table("receipts", region) for region in THREE)),
+        *(("lambda:InvokeFunction", function("mint", region, qualifier)) for region in THREE for qualifier in CHECKED),
+    ],
+    f"gateway-{OTHER}": requests("dynamodb:UpdateItem", table("counters", OTHER)),
+}
+"""Role → what it does."""
+
+ALL_TABLES = [table(name, region) for region in THREE for name in ("counters", "receipts")] + [
+    table(name) for name in ("layouts", "mirror", "archive")
+]
+
+NOBODY: list[Request] = [
+    *requests("dynamodb:DeleteTable UpdateTable PutResourcePolicy DeleteResourcePolicy UpdateTimeToLive", *ALL_TABLES),
+    *requests("dynamodb:BatchWriteItem PartiQLInsert PartiQLUpdate PartiQLDelete", *ALL_TABLES),
+    *requests(
+        "dynamodb:GetItem UpdateItem PutItem DeleteItem", arn("dynamodb", OTHER, "table/global-integers-other-counters")
+    ),
+    *requests(
+        "lambda:UpdateFunctionCode UpdateFunctionConfiguration AddPermission", function("mint"), function("coordinate")
+    ),
+    *requests("iam:PassRole PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
+    *requests("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
+    *requests("kms:Decrypt", *KEYS.values()),
+]
+"""What no role does."""
+
+MUST_NOT: dict[str, list[Request]] = {
+    f"mint-{OTHER}": [
+        *(("lambda:InvokeFunction", function("coordinate", HOME, qualifier)) for qualifier in NOT_MINTING),
+        *(("lambda:InvokeFunction", function("mint", region)) for region in THREE),
+        *requests("dynamodb:PutItem DeleteItem", table("counters", OTHER)),
+        *requests("dynamodb:UpdateItem DeleteItem Scan", table("receipts", OTHER)),
+        *requests("dynamodb:GetItem UpdateItem", table("counters", HOME), table("receipts", HOME)),
+        *requests(
+            "dynamodb:GetItem PutItem UpdateItem Scan", *(table(name) for name in ("layouts", "mirror", "archive"))
+        ),
+    ],
+    "coordinate": [
+        ("lambda:InvokeFunction", function("coordinate")),
+        *requests("dynamodb:PutItem DeleteItem Scan", table("receipts", OTHER)),
+        *requests("dynamodb:DeleteItem PutItem Scan", table("archive")),
+    ],
+    f"gateway-{OTHER}": [
+        *requests("dynamodb:GetItem PutItem DeleteItem Scan", table("counters", OTHER)),
+        *requests("dynamodb:UpdateItem", table("counters", HOME), table("receipts", OTHER), table("layouts")),
+        *(("lambda:InvokeFunction", function(name)) for name in ("mint", "coordinate")),
+    ],
+}
+
+
+def refused(account: Account, caller: Caller, wanted: Sequence[Request], **context: str) -> list[Request]:
+    return [
+        (action, resource) for action, resource in wanted if not account.allows(caller, action, resource, **context)
+    ]
+
+
+@pytest.mark.parametrize("role", MUST)
+def test_a_role_can_do_what_it_must(account: Account, role: str) -> None:
+    assert refused(account, account.role(f"{PREFIX}-{role}"), MUST[role]) == []
+
+
+@pytest.mark.parametrize("role", MUST_NOT)
+def test_a_role_can_do_nothing_else(account: Account, role: str) -> None:
+    wanted = [*MUST_NOT[role], *NOBODY]
+
+    assert refused(account, account.role(f"{PREFIX}-{role}"), wanted) == wanted
+
+
+@pytest.mark.parametrize("role", MUST)
+def test_the_list_has_all_that_a_role_may(account: Account, role: str) -> None:
+    """So nothing is allowed that no list names."""
+    policies = [p for p in account.deployment.of(POLICY) if p.inputs["role"] == f"{PREFIX}-{role}"]
+    may = {a for p in policies for s in json.loads(p.inputs["policy"])["Statement"] for a in s["Action"]}
+
+    known = {action for action, _ in MUST[role]} | {a for a in may if a.startswith(("kms:", "logs:"))}
+    assert may == known
+
+
+STRANGERS = {
+    "an administrator": ADMINISTRATOR,
+    "the root user": ROOT,
+    "the deployer": Caller(f"arn:aws:iam::{ACCOUNT}:role/deployer", EVERYTHING),
+    "a role with a longer name": Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-mint-{OTHER}-2", EVERYTHING),
+    "a role with another path": Caller(f"arn:aws:iam::{ACCOUNT}:role/teams/{PREFIX}-mint-{OTHER}", EVERYTHING),
+    "a user with a role's name": user(f"{PREFIX}-mint-{OTHER}", *EVERYTHING),
+    "another region's minting role": Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-mint-{HOME}", EVERYTHING),
+    "the same role of another account": Caller(f"arn:aws:iam::{UNLISTED}:role/{PREFIX}-mint-{OTHER}", EVERYTHING),
+}
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+def test_nobody_else_writes_into_the_counters(account: Account, who: str) -> None:
+    writes = requests(f"dynamodb:{' '.join(WRITES)}", table("counters", OTHER))
+
+    assert refused(account, STRANGERS[who], writes) == writes
+
+
+def test_an_administrator_reads_and_may_take_the_policy_off(account: Account) -> None:
+    may = "dynamodb:GetItem Scan DescribeTable PutResourcePolicy DeleteResourcePolicy DeleteTable"
+    assert refused(account, ADMINISTRATOR, requests(may, *ALL_TABLES)) == []
+    writes = requests("dynamodb:PutItem UpdateItem", *ALL_TABLES)
+    assert refused(account, ADMINISTRATOR, writes) == writes
+
+    unprotected = [r for r in account.deployment.resources if r.type != TABLE_POLICY]
+    assert refused(Account(Deployment(unprotected, {})), ADMINISTRATOR, writes) == [], "it is the policy that refuses"
+
+
+@pytest.mark.parametrize("name", [f"mint-{OTHER}", "coordinate", f"gateway-{OTHER}"])
+def test_only_its_service_assumes_a_role(account: Account, name: str) -> None:
+    own, others = ("apigateway", "lambda") if name.startswith("gateway") else ("lambda", "apigateway")
+
+    assert account.trusts(f"{PREFIX}-{name}", service(own))
+    for caller in (service(others), service("events"), ADMINISTRATOR, ROOT):
+        assert not account.trusts(f"{PREFIX}-{name}", caller)
+
+
+@pytest.mark.parametrize("role", [f"mint-{OTHER}", f"gateway-{OTHER}", "coordinate"])
+def test_a_role_uses_its_key_through_dynamodb(account: Account, role: str) -> None:
+    key, caller = KEYS[HOME if role == "coordinate" else OTHER], account.role(f"{PREFIX}-{role}")
+    region = key.split(":")[3]
+    used = requests("kms:Decrypt Encrypt GenerateDataKey ReEncryptFrom DescribeKey", key)
+
+    assert refused(account, caller, used, kms__ViaService=f"dynamodb.{region}.amazonaws.com") == []
+    assert refused(account, caller, used, kms__ViaService=f"s3.{region}.amazonaws.com") == used
+    assert refused(account, caller, used) == used
+
+
+def test_a_function_decrypts_its_own_environment_only(account: Account) -> None:
+    mint = account.role(f"{PREFIX}-mint-{HOME}")
+    through = {"kms__ViaService": f"lambda.{HOME}.amazonaws.com"}
+
+    def decrypts(arn_of_function: str) -> bool:
+        context = {"kms__EncryptionContext__aws__lambda__FunctionArn": arn_of_function, **through}
+        return account.allows(mint, "kms:Decrypt", KEYS[HOME], **context)
+
+    assert decrypts(function("mint"))
+    assert decrypts(function("mint", qualifier="7"))
+    assert not decrypts(function("coordinate"))
+    assert not decrypts(function("mint-2"))
+
+
+def test_alarms_reach_their_topics(account: Account) -> None:
+    alarm = arn("cloudwatch", OTHER, f"alarm:{PREFIX}-errors")
+    used = requests("kms:Decrypt GenerateDataKey", KEYS[OTHER])
+
+    assert refused(account, service("cloudwatch"), used, aws__SourceArn=alarm) == []
+    assert refused(account, service("cloudwatch"), used, aws__SourceArn=alarm.replace(PREFIX, "others")) == used
+    assert refused(account, service("s3"), used, aws__SourceArn=alarm) == used
+
+
+def with_policy_of(page: str, account: str) -> Caller:
+    """Return a user of an account whose only policy is the one that a page shows."""
+    return user("alice", *statements(page), account=account)
+
+
+def test_a_caller_of_the_account_needs_the_documented_policy(named: Account) -> None:
+    alice = with_policy_of("api.md", ACCOUNT)
+
+    for region in THREE:
+        assert named.calls_url(alice, f"{PREFIX}-mint", region)
+        assert not named.calls_url(user("bob"), f"{PREFIX}-mint", region)
+        assert not named.allows(alice, "lambda:InvokeFunction", function("mint", region)), "not directly"
+        assert not named.allows(alice, "lambda:InvokeFunction", function("coordinate", HOME))
+
+
+def test_a_caller_of_another_account_must_be_listed_too(named: Account, account: Account) -> None:
+    for region in THREE:
+        listed, unlisted = (with_policy_of("api.md", each) for each in (FOREIGN, UNLISTED))
+        assert named.calls_url(listed, f"{PREFIX}-mint", region)
+        assert not named.calls_url(user("bob", account=FOREIGN), f"{PREFIX}-mint", region), "its account must allow it"
+        assert not named.calls_url(unlisted, f"{PREFIX}-mint", region)
+        assert not account.calls_url(listed, f"{PREFIX}-mint", region), "without `callers`, none is"
+        assert not named.calls_url(ANONYMOUS, f"{PREFIX}-mint", region)
+
+
+@pytest.mark.parametrize("number", [FOREIGN, UNLISTED])
+def test_another_account_can_do_nothing_but_call_the_url(named: Account, number: str) -> None:
+    stranger = user("mallory", *EVERYTHING, account=number)
+    wanted = [
+        *requests("lambda:InvokeFunction UpdateFunctionCode", function("mint"), function("coordinate")),
+        *(("lambda:InvokeFunction", function("coordinate", HOME, each)) for each in (*MINTING, *NOT_MINTING)),
+        *requests("dynamodb:GetItem UpdateItem Scan DeleteTable DeleteResourcePolicy", *ALL_TABLES),
+    ]
+
+    assert refused(named, stranger, wanted) == wanted
+
+
+def test_everyone_calls_a_public_url_and_nothing_else() -> None:
+    public = Account(deploy(config(*THREE, authorization="NONE"), stack=STACK))
+
+    for region in THREE:
+        assert public.calls_url(ANONYMOUS, f"{PREFIX}-mint", region)
+        assert not public.allows(ANONYMOUS, "lambda:InvokeFunction", function("mint", region))
+    assert not public.allows(ANONYMOUS, "lambda:InvokeFunction", function("coordinate"))
+
+
+def test_a_signed_domain_takes_the_listed_callers(named: Account) -> None:
+    own, listed, unlisted = (with_policy_of("domain.md", each) for each in (ACCOUNT, FOREIGN, UNLISTED))
+
+    for region in THREE:
+        mint, health = (f"{named.api(region)}/v1/{path}" for path in ("POST/orders", "GET/-/health"))
+        assert named.allows(own, "execute-api:Invoke", mint)
+        assert named.allows(listed, "execute-api:Invoke", mint)
+        for caller in (unlisted, user("bob"), user("bob", account=FOREIGN), ANONYMOUS):
+            assert not named.allows(caller, "execute-api:Invoke", mint)
+        assert named.allows(ANONYMOUS, "execute-api:Invoke", health), "Route 53 can't sign"
+
+
+def test_a_service_calls_only_for_the_stacks_own_resources(named: Account) -> None:
+    own_rule, other_rule = (arn("events", HOME, f"rule/{name}") for name in (f"{PREFIX}-schedule", "others"))
+    own_api, other_api = named.api(OTHER), arn("execute-api", OTHER, "other")
+    invoke = "lambda:InvokeFunction"
+    (scheduled,) = [p for p in named.deployment.of(PERMISSION) if p.inputs["principal"] == "events.amazonaws.com"]
+    (served,) = [
+        p
+        for p in named.deployment.of(PERMISSION)
+        if p.inputs["principal"] == "apigateway.amazonaws.com" and p.inputs["region"] == OTHER
+    ]
+    coordinator = function("coordinate", HOME, scheduled.inputs.get("qualifier", ""))
+    mint = function("mint", OTHER, served.inputs.get("qualifier", ""))
+
+    assert named.allows(service("events"), invoke, coordinator, aws__SourceArn=own_rule)
+    assert not named.allows(service("events"), invoke, coordinator, aws__SourceArn=other_rule)
+    assert not named.allows(service("events"), invoke, mint, aws__SourceArn=own_rule)
+    assert named.allows(service("apigateway"), invoke, mint, aws__SourceArn=f"{own_api}/v1/POST/orders")
+    assert not named.allows(service("apigateway"), invoke, mint, aws__SourceArn=f"{other_api}/v1/POST/orders")
+    assert not named.allows(service("apigateway"), invoke, coordinator, aws__SourceArn=f"{own_api}/v1/POST/orders")
