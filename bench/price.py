@@ -60,7 +60,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {"default": {}, "all, signed": EVERYTHI
 FREE = {
     *(aws.ROLE, aws.POLICY, aws.PERMISSION, aws.ALIAS, aws.RETRIES, aws.INVOCATION, aws.STASH),
     *(aws.CERTIFICATE, aws.ISSUED, aws.SUBSCRIPTION, aws.TARGET, aws.RECORD, aws.BUDGET),
-    *(aws.TABLE, aws.FUNCTION, aws.FUNCTION_URL, aws.LOG_GROUP, aws.TOPIC),
+    *(aws.TABLE, aws.TABLE_POLICY, aws.FUNCTION, aws.FUNCTION_URL, aws.LOG_GROUP, aws.TOPIC),
     *(aws.REST_API, aws.API_DEPLOYMENT, aws.STAGE, aws.METHOD_SETTINGS, aws.DOMAIN_NAME, aws.MAPPING),
     *(aws.HTTP_API, aws.INTEGRATION, aws.ROUTE, aws.HTTP_STAGE),
 }

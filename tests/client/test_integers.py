@@ -1077,7 +1077,7 @@ def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monke
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
     monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
     url = {"eu-west-1": direct["eu-west-1"]}
-    functions.update_function_url_config(FunctionName="global-integers-dev-mint", AuthType="AWS_IAM")
+    functions.update_function_url_config(FunctionName="global-integers-dev-mint", Qualifier="live", AuthType="AWS_IAM")
     try:
         for client in (Integers, Tasks):
             monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
@@ -1092,7 +1092,7 @@ def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monke
                 assert refused.value.status == 403
                 assert bool(refused.value.hints) is (sign is None), "who has signed needn't be told to"
     finally:  # the other tests don't sign
-        functions.update_function_url_config(FunctionName="global-integers-dev-mint", AuthType="NONE")
+        functions.update_function_url_config(FunctionName="global-integers-dev-mint", Qualifier="live", AuthType="NONE")
 
 
 @pytest.mark.long

@@ -40,8 +40,8 @@ MINTING = ("minting",)
 NOT_MINTING = ("", "$LATEST", "1", "deployments", "live")
 """Those by which they may not: whoever calls by one of them may change regions, or check versions."""
 
-CHECKED = ("",)
-"""The qualifiers by which the coordinator calls minting functions."""
+CHECKED = ("live", "12")
+"""The qualifiers by which the coordinator calls minting functions: the alias, and a version that it checks."""
 
 Request = tuple[str, str]
 """An action and the ARN of a resource."""
@@ -114,6 +114,9 @@ MUST: dict[str, list[Request]] = {
         ),
         *requests("dynamodb:GetItem UpdateItem", *(table("receipts", region) for region in THREE)),
         *(("lambda:InvokeFunction", function("mint", region, qualifier)) for region in THREE for qualifier in CHECKED),
+        *(("lambda:InvokeFunctionUrl", function("mint", region, "live")) for region in THREE),
+        *requests("lambda:GetAlias UpdateAlias", *(function("mint", region) for region in THREE)),
+        *requests("lambda:GetAlias UpdateAlias", function("coordinate")),
     ],
     f"gateway-{OTHER}": requests("dynamodb:UpdateItem", table("counters", OTHER)),
 }

@@ -37,7 +37,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
     again = deployed.up()
 
-    assert "dev: 64 unchanged\n" in again.stdout
+    assert "dev: 75 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
@@ -48,12 +48,12 @@ def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine)
 
     output = deployed.up(settings=settings).stdout
 
-    assert counts(output) == {"created": 6, "updated": 20, "replaced": 4, "unchanged": 40}, output
+    assert counts(output) == {"created": 6, "updated": 20, "replaced": 7, "unchanged": 48}, output
     assert deployed.outputs()["urls"] == outputs["urls"]
     tickets = mint(outputs["urls"]["ap-southeast-2"], "tickets", method="GET")
     assert tickets == (200, {"counter": "tickets", "region": "ap-southeast-2", "integer": 3})
     output = deployed.up().stdout
-    assert counts(output) == {"updated": 20, "replaced": 4, "unchanged": 40, "deleted": 6}, output
+    assert counts(output) == {"updated": 20, "replaced": 7, "unchanged": 48, "deleted": 6}, output
 
 
 def counts(output: str) -> dict[str, int]:

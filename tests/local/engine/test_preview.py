@@ -51,7 +51,7 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
 
     unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
 
-    assert unchanged.stdout == "dev: 64 unchanged; nothing was changed\n"
+    assert unchanged.stdout == "dev: 75 unchanged; nothing was changed\n"
     *resources, said, _ = changed.stdout.splitlines()
     assert "  create    Table                     integers-eu-west-3-table" in resources
     assert "  replace   Invocation                integers-coordinator-reconcile" in resources

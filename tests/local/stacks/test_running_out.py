@@ -112,10 +112,12 @@ def test_a_minting_role_cant_send_what_a_deployment_sends(waiting: Machine, as_m
         {"desired": desired_state_document(HOME), "follows": "", "requested": int(time.time())},
         {"schedule": True},
         {"create": ["invoices"]},
-        {"check": {"region": HOME, "counter": "integers", "version": "1"}},
+        {"check": {"region": HOME, "counter": "integers", "version": "1", "code": "1+f", "build": "3f"}},
+        {"back": True},
     ]
+    others = (COORDINATOR, *(f"{COORDINATOR}:{other}" for other in ("$LATEST", "1", "deployments")))
     for event in [*events, {"grant": "integers"}]:
-        for name in (COORDINATOR, f"{COORDINATOR}:$LATEST", f"{PREFIX}-coordinate", f"{PREFIX}-mint"):
+        for name in (*others, f"{PREFIX}-coordinate", f"{PREFIX}-mint"):
             assert "AccessDenied" in as_minting(name, event), (name, event)
     for event in events:
         assert "through its alias 'minting'" in as_minting(f"{COORDINATOR}:minting", event), event

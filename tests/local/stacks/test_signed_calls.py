@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from global_integers_core.names import LIVE_ALIAS
 from local.paths import ROOT
 from local.resources import Aws
 from tests.local.callers import REGION, block, client, curl, keys_of, post, python
@@ -194,18 +195,18 @@ def test_urls_are_opened_and_closed_again(signed: Machine, url: str, caller: Cal
     functions = Aws(signed.endpoint).client("lambda", REGION)
     up(signed, REGION, settings=("authorization=NONE",))
     for statement in STATEMENTS:
-        functions.add_permission(FunctionName=FUNCTION, **statement)
+        functions.add_permission(FunctionName=FUNCTION, Qualifier=LIVE_ALIAS, **statement)
     assert mint(url)[0] == 200
 
     up(signed, REGION, settings=("authorization=AWS_IAM",))
 
     assert mint(url)[0] == 403, "what is left lets nobody in"
     assert curl(url, caller(policy))[0] == 200
-    left = json.loads(functions.get_policy(FunctionName=FUNCTION)["Policy"])["Statement"]
+    left = json.loads(functions.get_policy(FunctionName=FUNCTION, Qualifier=LIVE_ALIAS)["Policy"])["Statement"]
     assert {statement["Sid"] for statement in left} == {entry["StatementId"] for entry in STATEMENTS}
     for options in commands():
         assert options.pop("Region") == REGION
-        assert options["FunctionName"] == "global-integers-production-mint"
-        functions.remove_permission(FunctionName=FUNCTION, StatementId=options["StatementId"])
-    left = json.loads(functions.get_policy(FunctionName=FUNCTION)["Policy"])["Statement"]
+        assert options.pop("FunctionName") == "global-integers-production-mint"
+        functions.remove_permission(FunctionName=FUNCTION, **options)
+    left = json.loads(functions.get_policy(FunctionName=FUNCTION, Qualifier=LIVE_ALIAS)["Policy"])["Statement"]
     assert left == [], "AWS has no policy then; this server has an empty one"
