@@ -58,6 +58,8 @@ class Runtime:
     memory_size: int = 128
     timeout: float = 900
     """Seconds for one event. After that the process is killed."""
+    qualifier: str = ""
+    """The version or alias by which it is called."""
     python: str = sys.executable
     """It has `awslambdaric`."""
     _connection: socket.socket | None = field(default=None, init=False)
@@ -109,10 +111,11 @@ class Runtime:
         request, now = str(uuid4()), time.time()
         self._until_idle(request)
         self._idle = False
+        arn = f"arn:aws:lambda:{self.region}:000000000000:function:{self.name}"
         headers = {
             "Aws-Request-Id": request,
             "Deadline-Ms": int((now + self.timeout) * 1000),
-            "Invoked-Function-Arn": f"arn:aws:lambda:{self.region}:000000000000:function:{self.name}",
+            "Invoked-Function-Arn": ":".join(filter(None, [arn, self.qualifier])),
             "Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
         }
         named = {f"Lambda-Runtime-{name}": value for name, value in headers.items()}

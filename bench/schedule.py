@@ -1,7 +1,7 @@
 """Print what the coordinator's schedule costs a month, by counters and regions: `python -m bench.schedule`.
 
 A run with nothing to do is carried out on tables in memory, by the coordinator's own code. Every read is counted in
-DynamoDB's units, by the size of the very items that would be stored, and priced as in docs/performance.md. All counters
+DynamoDB's units, by the size of the very items that would be stored, and priced (`price_list.py`). All counters
 are alike: a few are read, and each stands for many.
 """
 
@@ -19,6 +19,7 @@ from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST
 from coordinate.run import RunResult, run
 
+from bench import price_list
 from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, reconciled_world
 from bench.stand_in import PAGE, size_of
@@ -39,9 +40,6 @@ UNIT = 4096
 
 SAMPLE = 50
 """How many counters are read at most. Each stands for as many as it takes."""
-
-READ, WRITE, REQUEST, GB_SECOND = 0.125e-6, 0.625e-6, 0.20e-6, 13.3334e-6
-"""Dollars: a read unit, a write unit, a Lambda request, a GB-second on arm64."""
 
 MEMORY = 1769 / 1024
 """GB: that of the coordinator, one whole processor."""
@@ -96,8 +94,9 @@ def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple
             batch = steps.send([world.carry_out(operation) for operation in operations])
     assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
-    function = runs * (seconds * MEMORY * GB_SECOND + REQUEST)
-    return seconds, units, (runs * units * READ, runs * LEASE_WRITES * WRITE, function)
+    each = seconds * MEMORY * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
+    reading, writing = units * price_list.READ_UNIT.dollars, LEASE_WRITES * price_list.WRITE_UNIT.dollars
+    return seconds, units, (runs * reading, runs * writing, runs * each)
 
 
 def reads(world: World) -> Mapping[op.Operation, Collection[Mapping[str, Any]]]:

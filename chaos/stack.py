@@ -27,6 +27,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from components.settings.names import ResourceNames
 from global_integers_core.lattice import Layout
+from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import counter_of, regions_of
 from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
@@ -166,7 +167,9 @@ class Stack:
         """Run the coordinator as the schedule does. Return its reply, or raise `RunFailed` if it refused or failed."""
         client = self.aws.client("lambda", HOME)
         try:
-            response = client.invoke(FunctionName=NAMES.coordinate_function, Payload=b'{"schedule": true}')
+            response = client.invoke(
+                FunctionName=NAMES.coordinate_function, Qualifier=DEPLOYMENTS_ALIAS, Payload=b'{"schedule": true}'
+            )
             reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
         except (ClientError, BotoCoreError, ValueError) as error:
             raise RunFailed(str(error)) from None

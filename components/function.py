@@ -30,19 +30,28 @@ Python's runtime interface client wrote the level of uncaught errors and failed 
 class PythonFunction(pulumi.ComponentResource):
     """A function that can be called once it exists, since its role's policy then exists too.
 
-    Its role gets the right to write the function's own logs, and what `statements` allow. The function and its policy
-    change after `after`. `timeout` is in seconds; a `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
+    Each change of its code or settings publishes a version. Its role gets the right to write the function's own logs,
+    and what `statements` allow: a new version may do so before it exists. What the former version was allowed stays
+    allowed until `allow_no_more`, since IAM isn't versioned.
 
-    `digest` changes with its code, its settings and its policy.
+    The function changes after `after`. `environment` is the same in all regions, `own_environment` the region's.
+    `timeout` is in seconds; a `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
     """
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
-    version: str
+    version: pulumi.Output[str]
+    """The number of the version that was published last."""
+    code: str
+    """The version of its code, like `1.0.0+3f2a9c81d0b7`."""
+    build: str
+    """12 digits that change with its code and its settings, but are the same in all regions."""
     digest: pulumi.Output[str]
+    """It changes with its code, its settings and its policy."""
     function: aws.lambda_.Function
     role: aws.iam.Role
     policy: aws.iam.RolePolicy
+    """What a version that is deployed now may do."""
 
     def __init__(
         self,
@@ -54,7 +63,8 @@ class PythonFunction(pulumi.ComponentResource):
         role_name: str,
         handler: str,
         code: pulumi.AssetArchive,
-        environment: Mapping[str, pulumi.Input[str]],
+        environment: Mapping[str, str],
+        own_environment: Mapping[str, pulumi.Input[str]],
         statements: pulumi.Input[Sequence[Mapping[str, Any]]],
         memory_size: int,
         timeout: int,
@@ -74,7 +84,7 @@ class PythonFunction(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
-        document = pulumi.Output.all(logs.arn, statements).apply(
+        self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
                 [
                     # Of all streams of the group: Lambda names them.
@@ -85,10 +95,10 @@ class PythonFunction(pulumi.ComponentResource):
             )
         )
         self.policy = aws.iam.RolePolicy(
-            f"{name}-policy",
+            f"{name}-next-policy",
             role=self.role.name,
-            name="own",
-            policy=document,
+            name="next",
+            policy=self._document,
             opts=pulumi.ResourceOptions(parent=self, depends_on=after),
         )
         self.function = aws.lambda_.Function(
@@ -100,10 +110,11 @@ class PythonFunction(pulumi.ComponentResource):
             architectures=["arm64"],
             handler=handler,
             code=code,
+            publish=True,
             memory_size=memory_size,
             timeout=timeout,
             reserved_concurrent_executions=reserved_concurrency,
-            environment=aws.lambda_.FunctionEnvironmentArgs(variables=environment),
+            environment=aws.lambda_.FunctionEnvironmentArgs(variables={**environment, **own_environment}),
             kms_key_arn=kms_key or None,
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
@@ -113,13 +124,33 @@ class PythonFunction(pulumi.ComponentResource):
         )
         self.name = self.function.name
         self.arn = self.function.arn
-        self.version = version_in(code)
-        asked = [RUNTIME, handler, self.version, memory_size, timeout, LOG_LEVEL, reserved_concurrency]
+        self.version = self.function.version
+        self.code = version_in(code)
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
-        self.digest = pulumi.Output.all(asked, environment, document).apply(
-            lambda resolved: sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
+        asked = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL, dict(environment)]
+        self.build = _digest(asked)[:12]
+        self.digest = pulumi.Output.all(asked, own_environment, kms_key, reserved_concurrency, self._document).apply(
+            _digest
         )
         self.register_outputs({"name": self.name, "arn": self.arn})
+
+    def allow_no_more(self, after: Sequence[pulumi.Resource], *, later: bool = False) -> None:
+        """Take away what only a former version needed, after `after`: once nobody calls it any more.
+
+        Where that can't be now, it stays as it is until a deployment without `later`.
+        """
+        ignored = ["policy"] if later else []
+        aws.iam.RolePolicy(
+            f"{self._name}-own-policy",
+            role=self.role.name,
+            name="own",
+            policy=self._document,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=ignored),
+        )
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _read_environment(kms_key: str, logs_arn: str, function_name: str) -> list[dict[str, Any]]:
@@ -193,9 +224,9 @@ def archived(function: str, *shared: str) -> dict[str, Path]:
     return files
 
 
-def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
-    """Return a statement that allows these actions on this resource."""
-    return {"Effect": "Allow", "Action": list(actions), "Resource": [resource]}
+def allow(actions: Sequence[str], *resources: str) -> dict[str, Any]:
+    """Return a statement that allows these actions on these resources."""
+    return {"Effect": "Allow", "Action": list(actions), "Resource": list(resources)}
 
 
 def policy(statements: Sequence[Any]) -> str:

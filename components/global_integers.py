@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import pulumi
 
@@ -14,7 +14,7 @@ from .function import archive
 from .gateway import Gateway
 from .monitoring import Monitoring, budget
 from .monitoring.stack_metrics import StackMetrics
-from .region import RegionalCounter
+from .region import RegionalAlias, RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
@@ -61,25 +61,29 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         coordinator = Coordinator(f"{name}-coordinator", settings, opts=child)
-        regional = self._counters(name, settings, coordinator)
-        minting = {region: regional[region] for region in settings.regions}
-        coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
+        deployed = self._waves(name, settings, coordinator)
+        minting = {region: deployed[region].counter for region in settings.regions}
+        ready = [resource for counter in minting.values() for resource in counter.ready]
+        coordinator.reconcile({region: each.table for region, each in minting.items()}, ready)
         if settings.budget:
             budget(f"{name}-budget", settings, self)
         gateways = {
-            region: Gateway(f"{name}-{region}-gateway", settings, region, counter.table, opts=child)
-            for region, counter in regional.items()
+            region: Gateway(
+                f"{name}-{region}-gateway", settings, region, made.counter.table, after=[made.release], opts=child
+            )
+            for region, made in deployed.items()
             if settings.api_gateway
         }
         if settings.protect:
-            for region, counter in regional.items():
-                writers = [coordinator.function.role, counter.mint.role]
+            for region, made in deployed.items():
+                counter, writers = made.counter, [coordinator.function.role, made.counter.mint.role]
                 gateway = [gateways[region].role] if region in gateways else []
                 only_writers(f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter)
                 only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter)
+        aliases = {region: made.alias for region, made in deployed.items()}
         domain = None
         if settings.domain:
-            domain = Domain(f"{name}-domain", settings, regional, gateways, coordinator, opts=child)
+            domain = Domain(f"{name}-domain", settings, aliases, gateways, coordinator, opts=child)
         metrics = StackMetrics(settings, domain.apis if domain is not None else {})
         Monitoring(f"{name}-monitoring", metrics, coordinator, opts=child)
 
@@ -89,8 +93,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         own_names = domain.urls if domain is not None else {}
         urls = {
-            region: _once_reconciled(coordinator, counter.url if counter.url is not None else own_names[region])
-            for region, counter in regional.items()
+            region: _once_reconciled(coordinator, alias.url if alias.url is not None else own_names[region])
+            for region, alias in aliases.items()
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
@@ -108,19 +112,46 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
-    def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
-        """Return what every region has. A wave's minting functions change after the checks of the wave before."""
+    def _waves(self, name: str, settings: Settings, coordinator: Coordinator) -> "dict[str, _Deployed]":
+        """Return what every region has. A wave's functions change when callers reach those of the wave before.
+
+        Callers of a wave reach its new versions once all of them have passed their checks. Each region has a check of
+        its own: it runs when this region's function has changed, not when another one has.
+        """
         code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
-        witness = coordinator.witness
-        after: Sequence[pulumi.Resource] = [coordinator.function.function]
-        found: dict[str, RegionalCounter] = {}
+        after: Sequence[pulumi.Resource] = coordinator.ready
+        deployed: dict[str, _Deployed] = {}
         for wave in settings.waves:
-            for region in wave:
-                found[region] = RegionalCounter(f"{name}-{region}", settings, region, code, witness, after, opts=child)
-            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
-            # One check for each region: it runs when this region's function has changed, not when another one has.
-            after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after
-        return {region: found[region] for region in settings.deployed}
+            counters = {
+                region: RegionalCounter(
+                    f"{name}-{region}", settings, region, code, coordinator.witness, after, opts=child
+                )
+                for region in wave
+            }
+            checks = {
+                region: coordinator.check(region, counter.mint, counter.ready)
+                for region, counter in counters.items()
+                if region in settings.regions
+            }
+            for region, counter in counters.items():
+                # A region that leaves is neither checked, nor does it wait for others: it may be the last that works.
+                checked, passed = ([checks[region]], checks.values()) if region in checks else (counter.ready, [])
+                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, checked, opts=child)
+                release = coordinator.release(region, counter.mint, alias.url, [*passed, alias])
+                counter.mint.allow_no_more([release], later=region in settings.paused)
+                deployed[region] = _Deployed(counter, alias, release)
+            # Nobody waits for a region that leaves: it may be one that never comes back.
+            after = [deployed[region].release for region in checks] or after
+        return {region: deployed[region] for region in settings.deployed}
+
+
+class _Deployed(NamedTuple):
+    """What a region has."""
+
+    counter: RegionalCounter
+    alias: RegionalAlias
+    release: pulumi.Resource
+    """After it, callers reach the new version."""
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -1,4 +1,4 @@
-"""One region: its tables, the minting function and its URL, and which pages may call it."""
+"""One region: its tables and minting function, the alias and the URL by which it is called, and by which pages."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from global_integers_core.names import MINTING_ALIAS
+from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
 from .settings.args import Settings
 from .settings.aws_regions import partitions
-from .settings.names import ResourceNames
+from .settings.names import MOVES, STAYS, ResourceNames
 from .settings.rules import accounts
 from .table import table, use_keys
 
@@ -37,20 +37,18 @@ def cors(settings: Settings) -> dict[str, Any]:
 
 
 class RegionalCounter(pulumi.ComponentResource):
-    """A region's tables, minting function and URL.
+    """A region's tables and minting function.
 
-    The tables are deleted before `witness`. The function changes after `after`: the last wave's checks.
+    The tables are deleted before `witness`. The function changes after `after`: once callers of the wave before reach
+    its new versions.
     """
 
-    url: pulumi.Output[str] | None
-    """None if it has no Function URL."""
     table: aws.dynamodb.Table
     """The counters table."""
     receipts: aws.dynamodb.Table
     mint: PythonFunction
-    statements: list[pulumi.Resource]
-    """The statements of the function's policy so far. A further one is added after them: if two are added at the same
-    time, Lambda may lose one."""
+    ready: list[pulumi.Resource]
+    """What a call of a version needs."""
 
     def __init__(
         self,
@@ -81,15 +79,17 @@ class RegionalCounter(pulumi.ComponentResource):
             handler="mint.handler.handler",
             code=code,
             environment={
-                "COUNTERS_TABLE": self.table.name,
-                "RECEIPTS_TABLE": self.receipts.name,
                 "DEFAULT_COUNTER": settings.counters[0],
                 "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
                 "LEASE": str(settings.lease),
-                "COORDINATOR": coordinator,
                 **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),
-                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
                 **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
+            },
+            own_environment={
+                "COUNTERS_TABLE": self.table.name,
+                "RECEIPTS_TABLE": self.receipts.name,
+                "COORDINATOR": coordinator,
+                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
             },
             statements=pulumi.Output.all(self.table.arn, self.receipts.arn, coordinator).apply(
                 lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
@@ -102,24 +102,66 @@ class RegionalCounter(pulumi.ComponentResource):
             after=after,
             opts=child,
         )
+        self.ready = [self.table, self.receipts, self.mint.function]
+        self.register_outputs({"table": self.table.name})
+
+
+class RegionalAlias(pulumi.ComponentResource):
+    """The alias of a region's minting function, and its Function URL, which leads to the alias.
+
+    Both are created after `after`, the check of the version that the alias leads to at first. From then on, only the
+    coordinator moves the alias.
+    """
+
+    name: pulumi.Output[str]
+    arn: pulumi.Output[str]
+    function_name: pulumi.Output[str]
+    url: pulumi.Output[str] | None
+    """Known once it can be called. None if it has no Function URL."""
+    statements: list[pulumi.Resource]
+    """The statements of the alias's policy so far. A further one is added after them: if two are added at the same
+    time, Lambda may lose one."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        mint: PythonFunction,
+        after: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        super().__init__("global-integers:index:RegionalAlias", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        alias = aws.lambda_.Alias(
+            f"{name}-live",
+            region=region,
+            name=LIVE_ALIAS,
+            description="Not released yet.",
+            function_name=mint.name,
+            function_version=mint.version,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=[*STAYS, *MOVES]),
+        )
+        self.name, self.arn, self.function_name = alias.name, alias.arn, mint.name
         self.url, self.statements = None, []
         if settings.function_urls:
             function_url = aws.lambda_.FunctionUrl(
                 f"{name}-url",
                 region=region,
-                function_name=self.mint.name,
+                function_name=mint.name,
+                qualifier=alias.name,
                 authorization_type=settings.authorization,
                 cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
                 opts=child,
             )
-            self.url = function_url.function_url
             self._permit(name, region, url_permissions(settings, region), function_url)
-        self.register_outputs({"url": self.url, "table": self.table.name})
+            self.url = _once(function_url.function_url, self.statements)
+        self.register_outputs({"url": self.url, "arn": self.arn})
 
     def _permit(
         self, name: str, region: str, permissions: Mapping[str, Mapping[str, Any]], function_url: pulumi.Resource
     ) -> None:
-        """Add these statements to the function's policy, one after the other.
+        """Add these statements to the alias's policy, one after the other.
 
         The provider adds those of a public URL itself when it creates one, but not when a signed one is made public. So
         these have statement ids of their own.
@@ -128,7 +170,8 @@ class RegionalCounter(pulumi.ComponentResource):
             permission = aws.lambda_.Permission(
                 f"{name}-{statement}",
                 region=region,
-                function=self.mint.name,
+                function=self.function_name,
+                qualifier=self.name,
                 statement_id=f"global-integers-{statement}",
                 **what,
                 opts=pulumi.ResourceOptions(parent=self, depends_on=self.statements[-1:] or [function_url]),
@@ -137,7 +180,7 @@ class RegionalCounter(pulumi.ComponentResource):
 
 
 def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]]:
-    """Return what the function's policy allows to whom: statement → arguments of a `Permission`.
+    """Return what the alias's policy allows to whom: statement → arguments of a `Permission`.
 
     Everyone if nobody signs; otherwise the accounts that `callers` names. The function's own account needs no
     statement, and one changes nothing for it: its callers' own policies decide (IAM guide, "Cross-account policy
@@ -154,6 +197,10 @@ def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]
         invoke = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
         found |= {f"{who}-url": {"principal": principal, **url}, f"{who}-invoke": {"principal": principal, **invoke}}
     return found
+
+
+def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
+    return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from global_integers_core.names import MINTING_ALIAS
+from global_integers_core.names import DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from ..function import PythonFunction, allow, archive
 from ..settings.args import Settings
-from ..settings.names import STAYS, ResourceNames
+from ..settings.names import MOVES, STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
 from ..writers import only_writers
@@ -25,11 +25,9 @@ MAX_AGE = 60
 
 
 class Schedule(pulumi.ComponentResource):
-    """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
+    """A rule, the alias that it calls, and the permission to call it. A run that fails isn't retried."""
 
-    def __init__(
-        self, name: str, settings: Settings, function: aws.lambda_.Function, opts: pulumi.ResourceOptions
-    ) -> None:
+    def __init__(self, name: str, settings: Settings, alias: aws.lambda_.Alias, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
@@ -44,19 +42,12 @@ class Schedule(pulumi.ComponentResource):
         permission = aws.lambda_.Permission(
             f"{name}-permission",
             region=settings.home,
-            function=function.name,
+            function=alias.function_name,
+            qualifier=alias.name,
             statement_id="global-integers-schedule",
             action="lambda:InvokeFunction",
             principal="events.amazonaws.com",
             source_arn=rule.arn,
-            opts=child,
-        )
-        aws.lambda_.FunctionEventInvokeConfig(
-            f"{name}-retries",
-            region=settings.home,
-            function_name=function.name,
-            maximum_event_age_in_seconds=MAX_AGE,
-            maximum_retry_attempts=0,
             opts=child,
         )
         aws.cloudwatch.EventTarget(
@@ -64,7 +55,7 @@ class Schedule(pulumi.ComponentResource):
             region=settings.home,
             rule=rule.name,
             target_id="coordinator",
-            arn=function.arn,
+            arn=alias.arn,
             input=EVENT,
             retry_policy=aws.cloudwatch.EventTargetRetryPolicyArgs(
                 maximum_event_age_in_seconds=MAX_AGE, maximum_retry_attempts=0
@@ -86,12 +77,15 @@ JOURNAL_DAYS = 365
 class Coordinator(pulumi.ComponentResource):
     """The home region's tables, the coordinator, its schedule, and its runs at deployments that change something.
 
-    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it reconciles.
+    The coordinator is deployed before any minting function changes. Its new version checks itself before its aliases
+    move to it. It checks a new version of each minting function, and moves that one's alias. In the end, it reconciles.
     """
 
     reconciled: pulumi.Output[dict[str, Any]]
     """The coordinator's report, once every counter has its layout."""
     function: PythonFunction
+    ready: list[pulumi.Resource]
+    """What a call of the coordinator by an alias needs."""
     witness: pulumi.Stash
     """Keeps the label of the stack's first layouts table: by it, the coordinator notices that the table was lost.
 
@@ -127,7 +121,8 @@ class Coordinator(pulumi.ComponentResource):
             role_name=names.coordinate_function,
             handler="coordinate.handler.handler",
             code=archive("coordinate", "aws_client"),
-            environment={
+            environment={},
+            own_environment={
                 "LAYOUTS_TABLE": layouts_name,
                 "MIRROR_TABLE": mirror.name,
                 "ARCHIVE_TABLE": archived.name,
@@ -136,6 +131,7 @@ class Coordinator(pulumi.ComponentResource):
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
                 **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
+                **({"DASHBOARD": "true"} if settings.dashboard else {}),
             },
             statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
                 lambda known: [*_statements(names, *known[:3]), *use_keys([*settings.kms_keys.values()])]
@@ -148,43 +144,85 @@ class Coordinator(pulumi.ComponentResource):
         if protect:
             for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
-        # A failed deployment needs the schedule most, so it doesn't wait for the run below.
-        Schedule(f"{name}-schedule", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
-        self._alias(f"{name}-minting")
+        self.ready = [layouts, mirror, archived, self.function.policy]
         self._layouts = layouts
-        self._mirror = mirror
-        self._archive = archived
+        checked = self._invocation(
+            "self",
+            self.function.digest.apply(lambda digest: canonical({"self": digest})),
+            [self.function.function],
+            qualifier=self.function.version,
+        )
+        self.function.allow_no_more([checked])
+        deployments = self._alias(DEPLOYMENTS_ALIAS, "What deployments, the schedule and operators call.", checked)
+        minting = self._alias(MINTING_ALIAS, "What minting functions may ask the coordinator for.", checked)
+        self.ready += [checked, deployments, minting]
+        # A failed deployment needs the schedule most, so it doesn't wait for the runs below.
+        Schedule(f"{name}-schedule", settings, deployments, opts=pulumi.ResourceOptions(parent=self))
 
-    def _alias(self, name: str) -> None:
-        """Register the alias that minting functions call. Nothing is retried: callers try again, and so do regions."""
-        child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
-        alias = aws.lambda_.Alias(
-            f"{name}-alias",
+    def _alias(self, alias: str, description: str, checked: pulumi.Resource) -> aws.lambda_.Alias:
+        """Register an alias, which leads to a version that was `checked`. From then on, that check moves it.
+
+        Nothing is retried: the schedule comes again, callers try again, and so do regions.
+        """
+        registered = aws.lambda_.Alias(
+            f"{self._name}-{alias}-alias",
             region=self._settings.home,
-            name=MINTING_ALIAS,
-            description="What minting functions may ask the coordinator for.",
+            name=alias,
+            description=description,
             function_name=self.function.name,
-            function_version="$LATEST",
-            opts=child,
+            function_version=self.function.version,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[checked], ignore_changes=[*STAYS, *MOVES]),
         )
         aws.lambda_.FunctionEventInvokeConfig(
-            f"{name}-retries",
+            f"{self._name}-{alias}-retries",
             region=self._settings.home,
             function_name=self.function.name,
-            qualifier=alias.name,
+            qualifier=registered.name,
             maximum_event_age_in_seconds=MAX_AGE,
             maximum_retry_attempts=0,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
+        return registered
 
-    def check(self, region: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
-        """Return the check that a region's minting function works. It is done again whenever the function changes."""
-        asked = {"region": region, "counter": self._settings.counters[0], "version": mint.version}
-        return self._invocation(
-            f"check-{region}",
-            mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
-            [after],
-        )
+    def check(self, region: str, mint: PythonFunction, after: Sequence[pulumi.Resource]) -> pulumi.Resource:
+        """Return the check of a region's new version. It is done again whenever the function changes.
+
+        While the region is paused, it does nothing. It is done when the region is paused no longer.
+        """
+        return self._about("check", region, mint, {}, after)
+
+    def release(
+        self, region: str, mint: PythonFunction, url: pulumi.Output[str] | None, after: Sequence[pulumi.Resource]
+    ) -> pulumi.Resource:
+        """Return the move of a region's alias to its new version, after `after`: all checks of its wave.
+
+        What callers reach then is checked once more, also by `url`. A region that leaves is moved without a check.
+        """
+        more: dict[str, Any] = {"url": url} if url is not None else {}
+        if region in self._settings.leaving:
+            more["leaving"] = True
+        return self._about("release", region, mint, more, after)
+
+    def _about(
+        self,
+        what: str,
+        region: str,
+        mint: PythonFunction,
+        more: Mapping[str, pulumi.Input[Any]],
+        after: Sequence[pulumi.Resource],
+    ) -> pulumi.Resource:
+        asked: dict[str, pulumi.Input[Any]] = {
+            "region": region,
+            "counter": self._settings.counters[0],
+            "code": mint.code,
+            "build": mint.build,
+            "version": mint.version,
+            "digest": mint.digest,
+            **({"paused": True} if region in self._settings.paused else {}),
+            **more,
+        }
+        event = pulumi.Output.from_input(asked).apply(lambda known: canonical({what: known}))
+        return self._invocation(f"{what}-{region}", event, after)
 
     def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
         """Give every counter its layout, after all that its regions need. `tables` are the regions' counters tables.
@@ -206,18 +244,22 @@ class Coordinator(pulumi.ComponentResource):
         self.register_outputs({"reconciled": self.reconciled, "functionName": self.function.name})
 
     def _invocation(
-        self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
+        self,
+        name: str,
+        event: pulumi.Input[str],
+        after: Sequence[pulumi.Resource],
+        qualifier: pulumi.Input[str] = DEPLOYMENTS_ALIAS,
     ) -> aws.lambda_.Invocation:
-        own = [self._layouts, self._mirror, self._archive, self.function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
             region=self._settings.home,
             function_name=self.function.name,
+            qualifier=qualifier,
             # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
             # Pulumi's state; a failed update would (terraform-provider-aws#43447).
             lifecycle_scope="CREATE_ONLY",
             input=event,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *self.ready], ignore_changes=STAYS),
         )
 
 
@@ -241,6 +283,8 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table"
     functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
+    own = f"arn:{partition}:lambda:{layouts_arn.split(':')[3]}:{account}:function:{names.coordinate_function}"
+    aliases = ["lambda:GetAlias", "lambda:UpdateAlias"]
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
     copies = ["GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable"]
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
@@ -252,5 +296,7 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive
         allow([f"dynamodb:{action}" for action in past], archive_arn),
         allow([f"dynamodb:{action}" for action in items], f"{in_any_region}/{names.counters_table}"),
         allow([f"dynamodb:{action}" for action in recorded], f"{in_any_region}/{names.receipts_table}"),
-        allow(["lambda:InvokeFunction"], functions),
+        # With or without a qualifier: which of them AWS compares differs by action.
+        allow(["lambda:InvokeFunction", "lambda:InvokeFunctionUrl", *aliases], functions, f"{functions}:*"),
+        allow(aliases, own, f"{own}:*"),
     ]

@@ -6,10 +6,10 @@ import pulumi
 import pulumi_aws as aws
 
 from ..gateway import Gateway
-from ..region import RegionalCounter
+from ..region import RegionalAlias
 from ..settings.args import Settings
 from .api import DomainApi
-from .dns import alias_records, ask_for_record, health_checks, validation_record, zone_id
+from .dns import ISSUED_WITHIN, alias_records, ask_for_record, health_checks, validation_record, zone_id
 
 GATEWAY = "gateway"
 """The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
@@ -18,7 +18,7 @@ GATEWAY = "gateway"
 class Domain(pulumi.ComponentResource):
     """In every region an API, its certificate and its host names; in Route 53 a health check and records for each.
 
-    Leaving regions are in `counters` too: no shared host name leads to them, but they keep their own.
+    Leaving regions are in `aliases` too: no shared host name leads to them, but they keep their own.
     """
 
     url: pulumi.Output[str]
@@ -34,13 +34,13 @@ class Domain(pulumi.ComponentResource):
         self,
         name: str,
         settings: Settings,
-        counters: Mapping[str, RegionalCounter],
+        aliases: Mapping[str, RegionalAlias],
         gateways: Mapping[str, Gateway],
         reconciled: pulumi.Resource,
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:Domain", name, None, opts)
-        self._settings, self._counters, self._gateways, self._reconciled = settings, counters, gateways, reconciled
+        self._settings, self._live, self._gateways, self._reconciled = settings, aliases, gateways, reconciled
         domain, zone_name = settings.domain, settings.hosted_zone
         child = pulumi.ResourceOptions(parent=self)
         certificates = {
@@ -52,7 +52,7 @@ class Domain(pulumi.ComponentResource):
                 validation_method="DNS",
                 opts=child,
             )
-            for region in counters
+            for region in aliases
         }
         first = certificates[settings.regions[0]]
         record = validation_record(first)
@@ -80,13 +80,15 @@ class Domain(pulumi.ComponentResource):
                 region=region,
                 certificate_arn=certificate.arn,
                 validation_record_fqdns=[validation.fqdn] if validation is not None else None,
-                opts=child,
+                opts=pulumi.ResourceOptions(
+                    parent=self, custom_timeouts=pulumi.CustomTimeouts(create=f"{ISSUED_WITHIN}m")
+                ),
             )
             ready += self._names(name, region, issued.certificate_arn)
         self.records = None if zone is not None else pulumi.Output.all(*self._by_hand)
         self.url = _once(ready, domain)
         self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if gateways else None
-        self.urls = {region: _once(ready, f"{region}.{domain}") for region in counters}
+        self.urls = {region: _once(ready, f"{region}.{domain}") for region in aliases}
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
     def _names(self, name: str, region: str, certificate_arn: pulumi.Output[str]) -> list[pulumi.Resource]:
@@ -94,8 +96,8 @@ class Domain(pulumi.ComponentResource):
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
-        settings, counter, gateway = self._settings, self._counters[region], self._gateways.get(region)
-        api = DomainApi(f"{name}-{region}", settings, region, counter, opts=pulumi.ResourceOptions(parent=self))
+        settings, alias, gateway = self._settings, self._live[region], self._gateways.get(region)
+        api = DomainApi(f"{name}-{region}", settings, region, alias, opts=pulumi.ResourceOptions(parent=self))
         self.apis[region] = api.api_id
         targets: dict[str, tuple[str, DomainApi | Gateway]] = {
             "own": (f"{region}.{settings.domain}", api),

@@ -17,34 +17,12 @@ import pulumi_aws as aws
 
 from ..gateway import ACCESS_LOGS, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
-from ..region import RegionalCounter, cors
+from ..region import RegionalAlias, cors
 from ..settings.args import Settings
 from ..settings.rules import accounts
+from .capacity import capacity
 
-OF_ACCOUNT = (10_000, 5_000)
-OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
-"""An account's default quotas, in most regions and in those of `ELSEWHERE`: requests per second (rate), and at once
-(burst) (API Gateway guide, "Quotas"). A stage can't have more (guide, "Throttle requests to your HTTP APIs")."""
-
-ELSEWHERE = (
-    *("af-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-7"),
-    *("ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1", "me-central-1", "mx-central-1"),
-)
-
-OF_HEALTH = (50, 100)
-"""The same for `GET /-/health` where callers sign. It needs no signature, so everyone may call it, and each call costs
-money. Route 53's checkers send about 1.5 per second, and each process with a client one per minute: there is room for
-2,900 of them."""
-
-
-def throttle(settings: Settings, region: str) -> tuple[int, int]:
-    """Return the API's rate and burst: as many requests as a Function URL takes, or the account's quotas.
-
-    Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
-    """
-    rate, burst = OF_ACCOUNT_ELSEWHERE if region in ELSEWHERE else OF_ACCOUNT
-    limit = 10 * settings.reserved_concurrency
-    return (min(limit, rate), min(limit, burst)) if limit > 0 else (rate, burst)
+HEALTH = "/-/health"
 
 
 class DomainApi(pulumi.ComponentResource):
@@ -59,21 +37,22 @@ class DomainApi(pulumi.ComponentResource):
     """Without it, API Gateway can't call the function."""
 
     def __init__(
-        self, name: str, settings: Settings, region: str, counter: RegionalCounter, opts: pulumi.ResourceOptions
+        self, name: str, settings: Settings, region: str, alias: RegionalAlias, opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__("global-integers:index:DomainApi", name, None, opts)
         kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)
-        self.api_id, self.stage, execution_arn = make(name, settings, region, counter.mint.arn)
+        self.api_id, self.stage, execution_arn = make(name, settings, region, alias.arn)
         self.permission = aws.lambda_.Permission(
             f"{name}-{kind}-permission",
             region=region,
-            function=counter.mint.name,
+            function=alias.function_name,
+            qualifier=alias.name,
             statement_id=f"global-integers-domain-{kind}",
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
             # Another API of the same kind replaces the statement. A policy can't have two statements with one id.
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(counter.statements), delete_before_replace=True),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(alias.statements), delete_before_replace=True),
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
 
@@ -101,15 +80,19 @@ class DomainApi(pulumi.ComponentResource):
             payload_format_version="2.0",
             opts=child,
         )
-        route = aws.apigatewayv2.Route(
-            f"{name}-route",
-            region=region,
-            api_id=api.id,
-            route_key="$default",
-            target=integration.id.apply(lambda id_: f"integrations/{id_}"),
-            opts=child,
-        )
-        rate, burst = throttle(settings, region)
+        health = f"GET {HEALTH}"
+        routes = [
+            aws.apigatewayv2.Route(
+                f"{name}-{label}",
+                region=region,
+                api_id=api.id,
+                route_key=key,
+                target=integration.id.apply(lambda id_: f"integrations/{id_}"),
+                opts=child,
+            )
+            for label, key in (("route", "$default"), ("health", health))
+        ]
+        limits = capacity(settings, region)
         stage = aws.apigatewayv2.Stage(
             f"{name}-stage",
             region=region,
@@ -118,9 +101,17 @@ class DomainApi(pulumi.ComponentResource):
             auto_deploy=True,
             # Always both: the provider takes one that is missing for 0 (terraform-provider-aws, issue 14742).
             default_route_settings=aws.apigatewayv2.StageDefaultRouteSettingsArgs(
-                throttling_rate_limit=rate, throttling_burst_limit=burst
+                throttling_rate_limit=limits.callers.rate, throttling_burst_limit=limits.callers.burst
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[route], ignore_changes=ACCESS_LOGS),
+            route_settings=[
+                aws.apigatewayv2.StageRouteSettingArgs(
+                    route_key=health,
+                    throttling_rate_limit=limits.health.rate,
+                    throttling_burst_limit=limits.health.burst,
+                )
+            ],
+            # AWS refuses settings of a route that isn't there: "Unable to find Route by key".
+            opts=pulumi.ResourceOptions(parent=self, depends_on=routes, ignore_changes=ACCESS_LOGS),
         )
         return api.id, stage.name, api.execution_arn
 
@@ -139,19 +130,18 @@ class DomainApi(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        limits = {
-            "methods": ("*/*", *throttle(settings, region)),
-            "health": (f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
+        limits = capacity(settings, region)
+        throttles = {
+            "methods": ("*/*", limits.callers.rate, limits.callers.burst),
+            "health": (f"{HEALTH.replace('/', '~1')}/GET", limits.health.rate, limits.health.burst),
         }
-        stage = rest_stage(name, region, api, body, limits, self)
+        stage = rest_stage(name, region, api, body, throttles, self)
         return api.id, stage.stage_name, api.execution_arn
 
 
 ANY = "x-amazon-apigateway-any-method"
 
 POLICY = "x-amazon-apigateway-policy"
-
-HEALTH = "/-/health"
 
 UNAVAILABLE = (
     HTTPStatus.SERVICE_UNAVAILABLE,

@@ -51,6 +51,11 @@ def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[st
     )
 
 
+ISSUED_WITHIN = 30
+"""Minutes in which the certificates must be issued. The provider would wait for 75, but a deployer's session often ends
+after 60: an `up` that outlives its credentials can neither save what it has made nor say so."""
+
+
 def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.Certificate) -> None:
     """Say which record must be made by hand, unless the certificate is known to be issued."""
 
@@ -58,8 +63,8 @@ def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.C
         wanted, status = both
         if status != "ISSUED" and isinstance(wanted, dict):
             pulumi.log.info(
-                "Make this record in DNS now, and keep it. `up` waits for it for up to 75 minutes and then fails. "
-                "If it has failed, make the record and run `up` again.\n"
+                f"Make this record in DNS now, and keep it. `up` waits for it for up to {ISSUED_WITHIN} minutes, "
+                "and then fails. The next `up` continues where this one stopped.\n"
                 f"  {wanted['name']}  {wanted['type']}  {wanted['value']}",
                 resource=certificate,
             )

@@ -17,7 +17,8 @@ from .openapi import document
 class Gateway(pulumi.ComponentResource):
     """A REST API, its role and its stage, for a region's counters table. It is deployed again whenever it changes.
 
-    Further names are mapped to `api_id` and `stage`.
+    It is deployed after `after`, unless the region is paused: until then, callers see the API as it was (API Gateway
+    guide, "Create a deployment for a REST API in API Gateway"). Further names are mapped to `api_id` and `stage`.
     """
 
     url: pulumi.Output[str]
@@ -27,7 +28,13 @@ class Gateway(pulumi.ComponentResource):
     """Whose rights it has when it mints."""
 
     def __init__(
-        self, name: str, settings: Settings, region: str, table: aws.dynamodb.Table, opts: pulumi.ResourceOptions
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        table: aws.dynamodb.Table,
+        opts: pulumi.ResourceOptions,
+        after: Sequence[pulumi.Resource] = (),
     ) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -56,7 +63,8 @@ class Gateway(pulumi.ComponentResource):
             opts=child,
         )
         limits = {"methods": ("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
-        stage = rest_stage(name, region, api, body, limits, self, after=[allowed])
+        waits_for = [allowed] if region in settings.paused else [allowed, *after]
+        stage = rest_stage(name, region, api, body, limits, self, after=waits_for)
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})

@@ -18,6 +18,14 @@ from .templates import JSON, problem
 CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 """Types of a request's body, which is ignored. API Gateway takes a POST without a Content-Type for JSON."""
 
+MINTED, REFUSED, FAILED = "200", "400", "500"
+RESPONSES: Mapping[str, str] = {
+    MINTED: "Minted.",
+    REFUSED: "Refused by the table. The template sets the status and the reason.",
+    FAILED: "The table or the region is unavailable. The template sets the status and the reason.",
+}
+"""A method's responses, by status code. API Gateway stores an integration's responses by the same codes: it would lose
+one of two that have the same code (API Gateway API reference, "Integration")."""
 
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
@@ -61,7 +69,7 @@ def _methods(
         "parameters": parameters,
         "responses": {
             status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
-            for status, text in (("200", "Minted."), ("500", "Refused. The template sets the status and the reason."))
+            for status, text in RESPONSES.items()
         },
         **({"security": [{"sigv4": []}]} if settings.signed else {}),
         "x-amazon-apigateway-integration": _paused(response)
@@ -76,9 +84,9 @@ def _methods(
             "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
             "requestTemplates": dict.fromkeys(CONTENT_TYPES, templates.request_template(table, counter)),
             "responses": {
-                r"2\d{2}": response("200", templates.minted_template(region)),
-                r"4\d{2}": response("500", templates.refused_template(leaving)),
-                "default": response("500", templates.unavailable_template()),
+                r"2\d{2}": response(MINTED, templates.minted_template(region)),
+                r"4\d{2}": response(REFUSED, templates.refused_template(leaving)),
+                "default": response(FAILED, templates.unavailable_template()),
             },
         },
     }
@@ -96,7 +104,7 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
         "type": "mock",
         "passthroughBehavior": "never",
         "requestTemplates": dict.fromkeys(CONTENT_TYPES, json.dumps({"statusCode": 503})),
-        "responses": {"default": response("500", template)},
+        "responses": {"default": response(FAILED, template)},
     }
 
 

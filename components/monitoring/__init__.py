@@ -13,7 +13,7 @@ from .stack_metrics import StackMetrics
 
 
 class Monitoring(pulumi.ComponentResource):
-    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
+    """The alarms in every region, and a dashboard. An alarm can only notify a topic of its own region."""
 
     def __init__(
         self, name: str, metrics: StackMetrics, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions
@@ -23,13 +23,14 @@ class Monitoring(pulumi.ComponentResource):
         self._name, self._coordinator, self._settings = name, coordinator, metrics.settings
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
-        aws.cloudwatch.Dashboard(
-            f"{name}-dashboard",
-            dashboard_name=names.prefix,
-            region=home,
-            dashboard_body=pulumi.Output.json_dumps(body(metrics)),
-            opts=self._child,
-        )
+        if self._settings.dashboard:
+            aws.cloudwatch.Dashboard(
+                f"{name}-dashboard",
+                dashboard_name=names.prefix,
+                region=home,
+                dashboard_body=pulumi.Output.json_dumps(body(metrics)),
+                opts=self._child,
+            )
         regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
         self._own_topics = {region: self._topic(region) for region in regions} if self._settings.alarm_emails else {}
         made = [(alarm, self._alarm(alarm)) for alarm in found]

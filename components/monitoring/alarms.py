@@ -83,7 +83,9 @@ def _regional(metrics: StackMetrics, region: str) -> Iterator[Alarm]:
     yield count("throttles", metrics.url("Throttles", region))
     yield count("tableThrottles", metrics.table("WriteThrottleEvents", region))
     if metrics.settings.function_urls:
-        yield latency(metrics.url("UrlRequestLatency", region))
+        # Not `UrlRequestLatency`: AWS recommends Average or Max for it, so it may have no percentiles. For this one,
+        # CloudWatch's user guide recommends an alarm on a percentile ("Recommended alarms").
+        yield latency(metrics.url("Duration", region))
     if region in metrics.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
         yield replace(count("errors", metrics.domain("5xx", region)), of_domain=True)
@@ -99,6 +101,6 @@ def _whole(metrics: StackMetrics) -> list[Alarm]:
         Alarm("unfinished", stack("UnfinishedSeconds"), "Maximum", between, ABOVE, limits["unfinished"] * 60, "ignore"),
         Alarm("ceiling", stack("HoursToCeiling"), "Minimum", between, BELOW, ceiling, "ignore", lasting, lasting),
         Alarm("lostTables", stack("LostTables"), "Maximum", between, AT_LEAST, limits["lostTables"], "ignore"),
-        Alarm("failedRuns", stack("Failed", Run="schedule"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
-        Alarm("noRun", stack("Failed"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
+        Alarm("failedRuns", stack("FailedRuns"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
+        Alarm("noRun", stack("FailedRuns"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
     ]

@@ -34,14 +34,16 @@ def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
     requests = [_line(*entry) for entry in _callers_metrics(metrics, settings.deployed, "UrlRequestCount", "Count")]
     slow = [
         _line(metric, f"{label} {percentile}", percentile)
-        for metric, label, _ in _callers_metrics(metrics, regions, "UrlRequestLatency", "Latency")
+        for metric, label, _ in _callers_metrics(metrics, regions, "Duration", "Latency")
         for percentile in ("p50", "p99")
     ]
+    if settings.function_urls:  # with cold starts, which `Duration` is without; it may have no percentiles
+        slow += [_line(metrics.url("UrlRequestLatency", region), f"{region} slowest", "Maximum") for region in regions]
     errors = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url5xxCount", "5xx")]
     refused = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url4xxCount", "4xx")]
     runs = [
-        _line(stack("Failed"), "runs", "SampleCount"),
-        _line(stack("Failed"), "failed"),
+        _line(stack("FailedRuns"), "runs", "SampleCount"),
+        _line(stack("FailedRuns"), "failed"),
         _line(metrics.coordinator("Errors"), "errors of the function"),
     ]
 
@@ -90,7 +92,7 @@ def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
 def _callers_metrics(
     metrics: StackMetrics, regions: Iterable[str], of_url: str, of_domain: str
 ) -> Iterator[tuple[Metric, str, str]]:
-    """Return metric, label and statistic of each way in for callers: the Function URL, and the domain's API."""
+    """Return metric, label and statistic of each way in for callers: the function or its URL, and the domain's API."""
     for region in regions:
         leaving = " (leaving)" if region in metrics.settings.leaving else ""
         if metrics.settings.function_urls:

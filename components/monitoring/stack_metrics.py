@@ -47,7 +47,7 @@ class StackMetrics:
         )
 
     def stack(self, metric: str, **dimensions: str) -> "Metric":
-        """Return a metric that the coordinator's runs write, of the stack or of a part of it (`Region`, `Run`)."""
+        """Return a metric that the coordinator's runs write, of the stack or of a `Region`."""
         return Metric(self.settings.home, COORDINATOR, metric, {"Stack": self.settings.names.prefix, **dimensions})
 
 

@@ -139,7 +139,8 @@ class GlobalIntegersArgs:
     api_gateway: Setting[bool] = setting(False)
     """Whether every region also gets an API Gateway that mints without a function."""
     api_gateway_rate: Setting[int] = setting(1000, least=1, most=100_000)
-    """Requests per second that each region's API Gateway allows, 1 to 100000."""
+    """Requests per second that each region's API Gateway allows, 1 to 100000. A domain's API takes as many, unless
+    `reservedConcurrency` limits it."""
     api_gateway_burst: Setting[int] = setting(500, least=1, most=100_000)
     """Requests that each region's API Gateway allows in one burst, above its rate, 1 to 100000."""
     domain: Setting[str] = setting("", pattern=HOST, wanted="a host name in lower case, like integers.example.com")
@@ -154,6 +155,9 @@ class GlobalIntegersArgs:
     alarms: Setting[Mapping[str, int]] = setting({}, wanted="alarms and integers", example={"latency": 500})
     """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
     may only be 0."""
+    dashboard: Setting[bool] = setting(False)
+    """Whether there is a CloudWatch dashboard of all regions. [It costs](operations.md#what-it-costs) more than all
+    else of a small stack."""
     alarm_emails: Setting[Sequence[str]] = setting(
         [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )

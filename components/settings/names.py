@@ -58,3 +58,6 @@ STAYS = ["region", "name", "alarmName", "dashboardName"]
 Both are refused (`coordinator/deployment.py`). But without a preview, an update would begin to replace resources before
 that. Setting it back would then fail, since their names are taken.
 """
+
+MOVES = ["functionVersion", "description"]
+"""For `ignore_changes`: where an alias leads to is the coordinator's business, which has checked the version."""

@@ -7,7 +7,7 @@ may just have changed.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -86,19 +86,17 @@ def problem_of(
     ask: Ask,
     *,
     only_health: bool = False,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Problem | None:
     """Return what is wrong with a region's function, or None if it works."""
-    attempt, began = 1, clock()
+    attempt, began = 1, time.monotonic()
     while True:
         wrong = _health(asked, carry_out, ask) or (None if only_health else _minting(asked, carry_out, ask))
         if wrong is None:
             return None
         request, answer = wrong
-        if attempt >= ATTEMPTS and not (answer.passing and clock() - began < PATIENCE):
+        if attempt >= ATTEMPTS and not (answer.passing and time.monotonic() - began < PATIENCE):
             return Problem(f"{request}, but got {answer.text}", answer.log)
-        sleep(PAUSE)
+        time.sleep(PAUSE)
         attempt += 1
 
 

@@ -174,6 +174,8 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
         return request
     if is_version(qualifier) and isinstance(request, CheckSelf):
         return request
+    if isinstance(request, CheckSelf):
+        raise Refused("self: only a deployment sends this, to a version of the coordinator and to no alias.")
     if qualifier != MINTING_ALIAS:
         by = f"as {qualifier!r}" if qualifier else "without an alias"
         raise Refused(

@@ -146,7 +146,7 @@ class Functions:
         """
         return read_alias(client_of(region), self._name, LIVE_ALIAS)
 
-    def aliases(self, regions: Iterable[str]) -> dict[str, Alias | None | AliasError]:
+    def aliases(self, regions: Iterable[str]) -> dict[str, Alias | AliasError | None]:
         """Return the same of several regions."""
         return in_each(regions, self.alias)
 
@@ -178,10 +178,10 @@ def move_alias(client: "LambdaClient", function: str, name: str, version: str, d
         raise AliasError(str(error), denied=meaning_of(error) == "unaccepted") from error
 
 
-def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | None | AliasError]:
+def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | AliasError | None]:
     """Do the same in all regions at the same time, and return what came of it: its result or its error."""
 
-    def acted(region: str) -> Alias | None | AliasError:
+    def acted(region: str) -> Alias | AliasError | None:
         try:
             return act(region)
         except AliasError as error:

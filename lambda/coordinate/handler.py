@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from aws_client.service import set_deadline
 
-from global_integers_core.names import MINTING_ALIAS
+from global_integers_core.names import DEPLOYMENTS_ALIAS
 
 from .dynamodb.store import Store
 from .events import Back, Check, CheckSelf, Grant, Release, Run, admissible, request_of
@@ -64,7 +64,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     invoked = str(context.invoked_function_arn)
     result, qualifier = RunResult(), ":".join(invoked.split(":")[7:])
-    statistics = RunStatistics(os.environ["STACK"], _kind(event, qualifier), result)
+    kind, dashboard = _kind(event, qualifier), "DASHBOARD" in os.environ
+    statistics = RunStatistics(os.environ["STACK"], kind, result, dashboard=dashboard)
     try:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
@@ -88,10 +89,10 @@ WITHOUT_RUN = frozenset({"check", "release", "self", "back"})
 
 
 def _kind(event: Mapping[str, Any], qualifier: str) -> str:
-    """Return who asks for the run. Nobody who uses the minting functions' alias counts as a deployment or schedule."""
-    if "grant" in event or (qualifier == MINTING_ALIAS and "create" not in event):
+    """Return who asks for the run. Only who may use their alias counts as a deployment or as the schedule."""
+    if "grant" in event or (qualifier != DEPLOYMENTS_ALIAS and "create" not in event):
         return "grant"
-    if qualifier == MINTING_ALIAS:
+    if qualifier != DEPLOYMENTS_ALIAS:
         return "creation"
     kinds = {"schedule": "schedule", "desired": "deployment", "delete": "deletion"}
     return next((kind for key, kind in kinds.items() if key in event), "creation")

@@ -1,7 +1,7 @@
 """Measures a run, and writes its metrics to the log, from which CloudWatch reads them: no call is made for them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from global_integers_core.names import CHECK_COUNTER
@@ -16,27 +16,35 @@ from .run import RunResult, pending_regions
 NAMESPACE = "GlobalIntegers"
 
 UNITS = {
-    "Counters": "Count",
-    "IntegersPerSecond": "Count/Second",
-    "HoursToCeiling": "None",
     "UnfinishedSeconds": "Seconds",
-    "PendingRegions": "Count",
+    "HoursToCeiling": "None",
     "LostTables": "Count",
+    "FailedRuns": "Count",
+    "PendingRegions": "Count",
     "Repairs": "Count",
-    "Failed": "Count",
+    "IntegersPerSecond": "Count/Second",
 }
-"""Metric → its unit. CloudWatch has none for hours."""
+"""Metric → its unit. CloudWatch has none for hours. Each costs $0.30 a month, so a value that neither an alarm nor the
+dashboard needs is in the log line only."""
+
+OF_ALARMS = ("UnfinishedSeconds", "HoursToCeiling", "LostTables", "FailedRuns")
+"""The metrics that every stack has."""
+
+OF_DASHBOARD = ("PendingRegions", "Repairs")
+"""Those that the dashboard needs too."""
 
 OF_A_REGION = ("IntegersPerSecond", "HoursToCeiling")
-"""The metrics that each region has too. Every further one costs $0.30 a month for each region."""
+"""Those that it needs of each region."""
 
 
 class RunStatistics:
     """What a run shows in its metrics. Its operations are carried out in several threads."""
 
-    def __init__(self, stack: str, kind: str, result: RunResult) -> None:
+    def __init__(self, stack: str, kind: str, result: RunResult, *, dashboard: bool = False) -> None:
         self.stack = stack
         """`<project>-<stack>`."""
+        self.dashboard = dashboard
+        """Whether the stack has a dashboard, which needs more metrics than the alarms."""
         self.kind = kind
         """Who asked for the run: `schedule`, `deployment`, `creation`, `deletion` or `grant`."""
         self.result = result
@@ -179,39 +187,37 @@ def _rate(
 
 
 def documents(statistics: RunStatistics, ended: float, before: TablesScan | None) -> list[dict[str, Any]]:
-    """Return the lines of a run: that of the stack, then one for each region whose pace is known.
+    """Return the lines of a run: that of the stack, then for a dashboard one for each region whose pace is known.
 
-    CloudWatch user guide, "Specification: Embedded metric format": CloudWatch makes metrics of them. Such a line has
-    one value for each dimension, so each region has a line of its own.
+    CloudWatch user guide, "Specification: Embedded metric format": CloudWatch makes metrics of what a line names as
+    such. It has one value for each dimension, so each region has a line of its own.
 
     What the run didn't look at is left out, and costs no call. `ended` is in seconds since 1970, `before` is what an
     earlier run of the same process saw.
     """
     scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
+    named: dict[str, Any] = {"Run": statistics.kind, "Failed": int(statistics.failed)}
+    named["repaired"] = sorted(statistics.repaired)[:10]
     values: dict[str, float] = {"Repairs": len(statistics.repaired)}
     if statistics.kind in ("schedule", "deployment"):  # others may run all the time: that doesn't prove that it runs
-        values["Failed"] = int(statistics.failed)
-    named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
+        # Only a failed scheduled run may wake somebody: a refused deployment has a user who sees it.
+        values["FailedRuns"] = int(statistics.failed and statistics.kind == "schedule")
     if record is not None:
         values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.requested, 0)
     regions: dict[str, dict[str, float]] = {}
     if scan.items:
         pending, lost = pending_regions(outcomes.values()), lost_tables(scan, record)
-        named |= {"pending": pending, "lost": lost}
+        named |= {"pending": pending, "lost": lost, "Counters": len({*scan.registers, *outcomes} - {CHECK_COUNTER})}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
-        values["Counters"] = len({*scan.registers, *outcomes} - {CHECK_COUNTER})
-        regions = rates(scan, outcomes, before)
+        regions = {region: _rounded(pace) for region, pace in sorted(rates(scan, outcomes, before).items())}
     if regions:
-        values["IntegersPerSecond"] = sum(pace["IntegersPerSecond"] for pace in regions.values())
+        named["regions"] = regions
         values["HoursToCeiling"] = min(pace["HoursToCeiling"] for pace in regions.values())
-    stack = _document(ended, {"Stack": statistics.stack}, values)
-    # Only a failed scheduled run may wake somebody: a refused deployment has a user who sees it.
-    stack["Run"], stack["Failed"] = statistics.kind, int(statistics.failed)
-    stack["_aws"]["CloudWatchMetrics"].append(_directive(["Stack", "Run"], ["Failed"]))
-    lines = [{**stack, **named}]
-    for region, pace in sorted(regions.items()):
-        lines.append(_document(ended, {"Stack": statistics.stack, "Region": region}, pace))
-    return lines
+    stack = {"Stack": statistics.stack}
+    if not statistics.dashboard:
+        return [{**_document(ended, stack, values, OF_ALARMS), **named}]
+    of_regions = (_document(ended, {**stack, "Region": region}, pace, OF_A_REGION) for region, pace in regions.items())
+    return [{**_document(ended, stack, values, (*OF_ALARMS, *OF_DASHBOARD)), **named}, *of_regions]
 
 
 class Metrics:
@@ -233,20 +239,15 @@ class Metrics:
             self._before = TablesScan(items=scan.items, at=scan.at)
 
 
-def _document(ended: float, dimensions: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:
-    return {
-        "_aws": {
-            "Timestamp": int(ended * 1000),
-            "CloudWatchMetrics": [_directive(list(dimensions), list(values))],
-        },
-        **dimensions,
-        **{name: round(value, 3) for name, value in values.items()},
-    }
+def _document(
+    ended: float, dimensions: Mapping[str, str], values: Mapping[str, float], metrics: Sequence[str]
+) -> dict[str, Any]:
+    """Return a line with these values. It is of the format only if some of them are metrics."""
+    line = {**dimensions, **_rounded(values)}
+    named = [{"Name": name, "Unit": UNITS[name]} for name in metrics if name in values]
+    directive = {"Namespace": NAMESPACE, "Dimensions": [list(dimensions)], "Metrics": named}
+    return {"_aws": {"Timestamp": int(ended * 1000), "CloudWatchMetrics": [directive]}, **line} if named else line
 
 
-def _directive(dimensions: list[str], names: list[str]) -> dict[str, Any]:
-    return {
-        "Namespace": NAMESPACE,
-        "Dimensions": [dimensions],
-        "Metrics": [{"Name": name, "Unit": UNITS[name]} for name in names],
-    }
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in values.items()}

@@ -15,7 +15,11 @@ def running(endpoint: str) -> Server:
 
 
 def documents() -> Path:
-    """Return the folder of the OpenAPI documents that the process serves."""
+    """Return the folder of the OpenAPI documents that the process serves.
+
+    `<api>.json` is an API as it was last changed, `<api>/<deployment>.json` as it was at a deployment, and
+    `<api>/<stage>.json` as a stage serves it.
+    """
     return state_folder() / "apis"
 
 

@@ -1,4 +1,4 @@
-"""What a REST API does with a request, as its OpenAPI document and API Gateway's extensions define it. No I/O.
+"""What a REST API does with a request, by what API Gateway stores of its document. No I/O.
 
 It knows what the components use: AWS and mock integrations, request validation, gateway responses. It doesn't
 throttle, and of a signed request it only checks that there is a signature.
@@ -9,7 +9,6 @@ knows the language, Velocity; here are the variables that API Gateway adds: `$in
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -18,6 +17,7 @@ from urllib.parse import unquote
 import airspeed  # pyright: ignore[reportMissingTypeStubs]
 
 from ..server.process import ServedResponse
+from .data_model import Integration, Method, RestApi
 
 
 class Input:
@@ -53,6 +53,20 @@ class Util:
         return json.dumps(str(text))[1:-1].replace("'", "\\'").replace("/", "\\/")
 
 
+class Overrides(dict[str, Any]):
+    """Overrides of a response. Each can be set once (guide, "Override your API's request and response parameters")."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set an override.
+
+        Raises:
+            ValueError: if it has been set.
+        """
+        if name in self:
+            raise ValueError(f"{name} is overridden twice")
+        super().__setitem__(name, value)
+
+
 @dataclass
 class Rendered:
     """What a template rendered, and the status and headers that it sets instead of the usual ones."""
@@ -72,8 +86,11 @@ def render(
 
     `parameters` are the request's, by `path`, `querystring` and `header`; of a repeated one, the last value.
     `repeated` has those of the query string with all their values.
+
+    Raises:
+        TemplateExecutionError: for example if the template overrides something twice.
     """
-    override: dict[str, Any] = {"header": {}}
+    override = Overrides(header=Overrides())
     variables = {
         "input": Input(parameters, body),
         "util": Util(),
@@ -85,9 +102,6 @@ def render(
 
 
 JSON = "application/json"
-
-Document = Mapping[str, Any]
-"""An OpenAPI document, or a part of it."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,8 @@ class GatewayRequest:
 class Call:
     """A call of an AWS service, which makes the request's response."""
 
-    integration: Document
+    api: RestApi
+    integration: Integration
     parameters: Mapping[str, Mapping[str, str]]
     """The request's, by `path`, `querystring` and `header`."""
     body: str
@@ -122,65 +137,76 @@ class Call:
     @property
     def target(self) -> tuple[str, str, str]:
         """Region, service and action, from `arn:aws:apigateway:<region>:<service>:action/<action>`."""
-        _, _, _, region, service, action = self.integration["uri"].split(":")
+        _, _, _, region, service, action = self.integration.uri.split(":")
         return region, service, action.removeprefix("action/")
 
 
-def call_of(api: Document, request: GatewayRequest) -> Call | ServedResponse:
+def call_of(api: RestApi, request: GatewayRequest) -> Call | ServedResponse:
     """Return the call that the request asks for, or the response of a request that is refused before."""
-    route = _route(api, request.path)
-    operation = api["paths"].get(route, {}).get(request.method.lower())
-    if operation is None:
+    methods, in_path = _resource(api, request.path)
+    method = methods.get(request.method, methods.get("ANY"))
+    if method is None:
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
-    if "security" in operation and not request.header("authorization").startswith("AWS4-HMAC-SHA256 "):
+    signed = request.header("authorization").startswith("AWS4-HMAC-SHA256 ")
+    if method.authorization_type == "AWS_IAM" and not signed:
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
-    required = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
     last = {name: values[-1] for name, values in request.query.items()}
-    if not all(last.get(name) for name in required):
+    required = [name for name, needed in method.request_parameters.items() if needed and method.validates_parameters]
+    places = {"querystring": last, "path": in_path}
+    if not all(places[place].get(name) for _, _, place, name in (each.split(".", 3) for each in required)):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
-    integration = operation["x-amazon-apigateway-integration"]
+    integration = method.method_integration
     sent = request.header("content-type") or JSON
-    template = integration["requestTemplates"].get(sent.partition(";")[0].strip().lower())
+    template = integration.request_templates.get(sent.partition(";")[0].strip().lower())
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
-    in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
     parameters = {"path": in_path, "querystring": last, "header": request.headers}
     body = render(template, parameters, request.body, request.query).text
-    fixed = integration.get("requestParameters", {}).get("integration.request.header.Content-Type", "").strip("'")
-    call = Call(integration, parameters, body, fixed or sent)
-    if integration["type"] == "mock":  # its request says the status of the response that it stands for
+    fixed = integration.request_parameters.get("integration.request.header.Content-Type", "").strip("'")
+    call = Call(api, integration, parameters, body, fixed or sent)
+    if integration.type == "MOCK":  # its request says the status of the response that it stands for
         return response_of(call, json.loads(call.body)["statusCode"], "")
     return call
 
 
 def response_of(call: Call, status: int, body: str) -> ServedResponse:
     """Return the response to the caller, from the service's."""
-    responses = call.integration["responses"]
-    chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
-    ((content_type, template),) = chosen["responseTemplates"].items()
-    rendered = render(template, call.parameters, body)
-    headers = _headers(chosen, "method.response.header.")
+    chosen = call.integration.response_to(status)
+    if chosen is None:
+        return gateway_response(call.api, "API_CONFIGURATION_ERROR")
+    ((content_type, template),) = chosen.response_templates.items()
+    try:
+        rendered = render(template, call.parameters, body)
+    except airspeed.TemplateExecutionError:  # the guide says: a 5XX response
+        return gateway_response(call.api, "API_CONFIGURATION_ERROR")
+    headers = _headers(chosen.response_parameters, "method.response.header.")
     return ServedResponse(
-        int(rendered.status or chosen["statusCode"]),
+        int(rendered.status or chosen.status_code),
         {"Content-Type": content_type, **headers, **rendered.headers},
         rendered.text.encode(),
     )
 
 
-def gateway_response(api: Document, kind: str) -> ServedResponse:
+def gateway_response(api: RestApi, kind: str) -> ServedResponse:
     """Return the response that API Gateway gives without an integration."""
-    response = api["x-amazon-apigateway-gateway-responses"][kind]
-    ((content_type, template),) = response["responseTemplates"].items()
-    headers = _headers(response, "gatewayresponse.header.")
-    return ServedResponse(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template.encode())
+    response = api.gateway_responses[kind]
+    ((content_type, template),) = response.response_templates.items()
+    headers = _headers(response.response_parameters, "gatewayresponse.header.")
+    return ServedResponse(int(response.status_code), {"Content-Type": content_type, **headers}, template.encode())
 
 
-def _route(api: Document, path: str) -> str:
-    if path in api["paths"] and "{" not in path:
-        return path
-    return "/{counter}" if path.count("/") == 1 and path != "/" else ""
+def _resource(api: RestApi, path: str) -> tuple[Mapping[str, Method], dict[str, str]]:
+    """Return the methods of the resource at a path, and the parameters in it. A resource of that very path is first."""
+    if path in api.resources and "{" not in path:
+        return api.resources[path], {}
+    above, _, part = path.rpartition("/")
+    for known, methods in api.resources.items():
+        parent, _, variable = known.rpartition("/")
+        if part and parent == above and variable.startswith("{"):
+            return methods, {variable.strip("{}"): unquote(part)}
+    return {}, {}
 
 
-def _headers(response: Document, prefix: str) -> dict[str, str]:
-    """Return a response's fixed headers. In the document, each value is in single quotes."""
-    return {name.removeprefix(prefix): value.strip("'") for name, value in response["responseParameters"].items()}
+def _headers(parameters: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return a response's fixed headers. Each value is in single quotes."""
+    return {name.removeprefix(prefix): value.strip("'") for name, value in parameters.items()}

@@ -20,6 +20,7 @@ from botocore.httpsession import URLLib3Session
 from ..resources.kind import ANYWHERE, Aws
 from ..server.process import ServedResponse, serve
 from . import documents
+from .data_model import imported
 from .rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 
 INTEGRATION_TIMEOUT = 29
@@ -32,11 +33,11 @@ BAD_REQUEST = ServedResponse(400, {"Content-Type": "application/json"}, b'{"mess
 """For a path that no counter can have, and no template should see."""
 
 FORBIDDEN = ServedResponse(403, {"Content-Type": "application/json"}, b'{"message": "Forbidden"}')
-"""For an API that doesn't exist."""
+"""For an API or a stage that doesn't exist."""
 
 
 class GatewayServer:
-    """All APIs of a folder: `<id>.json` is the OpenAPI document of one, read at each request."""
+    """All APIs of a folder: `<id>/<stage>.json` is the OpenAPI document that a stage serves, read at each request."""
 
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._folder = folder
@@ -48,10 +49,11 @@ class GatewayServer:
         if "%00" in target:
             return BAD_REQUEST
         url = urlsplit(target)
-        _, api_id, _, *rest = [*url.path.split("/"), "", ""]
+        _, api_id, stage, *rest = [*url.path.split("/"), "", ""]
         path = "/" + "/".join(rest).strip("/") if rest else "/"
         try:
-            api = json.loads((self._folder / f"{Path(api_id).name}.json").read_text())
+            served = self._folder / Path(api_id).name / f"{Path(stage).name}.json"
+            api = imported(json.loads(served.read_text()))
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)
@@ -76,7 +78,7 @@ class GatewayServer:
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
         }
         request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
-        credentials = _assumed(self._endpoint, call.integration["credentials"]).get_frozen_credentials()
+        credentials = _assumed(self._endpoint, call.integration.credentials).get_frozen_credentials()
         SigV4Auth(credentials, service, region).add_auth(request)
         response = self._session.send(request.prepare())
         return response.status_code, response.text

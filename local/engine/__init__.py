@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Aws, Kind, Result
-from ..resources.lambda_ import INVOCATION, is_check, reported
+from ..resources.lambda_ import INVOCATION, changes_layouts, reported
 from ..stack import Made, State, stacks
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
@@ -146,7 +146,9 @@ class Engine:
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
-        if wanted.type == INVOCATION and not is_check(inputs):
+        if wanted.type == INVOCATION:  # where another call fails, the former stays as it is
+            if not changes_layouts(inputs):
+                return kind.apply(self._aws, inputs, before)
             # What it shows is beyond what `pulumi up` does, so it takes the server's own keys: whoever deploys needs no
             # permission for it.
             own = Aws(self._aws.endpoint, dynamodb=self._aws.dynamodb)

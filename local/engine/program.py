@@ -50,6 +50,8 @@ class Registration:
     """Explicit ones, by any of the options that name one."""
     ignore_changes: tuple[str, ...] = ()
     delete_before_replace: bool = False
+    create_timeout: str = ""
+    """How long the provider waits for its creation, like `30m`. Empty: as long as it does by default."""
 
 
 class Skipped(Exception):
@@ -207,6 +209,7 @@ class _Monitor(mocks.MockMonitor):
                 providers=tuple(provider for provider in providers if provider),
                 ignore_changes=tuple(request.ignoreChanges),
                 delete_before_replace=request.deleteBeforeReplace,
+                create_timeout=request.customTimeouts.create,
             )
             try:
                 id_, outputs = self._provider.create(registration)

@@ -6,41 +6,43 @@ document, it wouldn't make the methods that stand for all methods, so every meth
 """
 
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
-from ..apigateway import GATEWAY, documents, on_server, running, url_of
-from ..stack import Made
-from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result
+from botocore.exceptions import ClientError
 
-ANY = "x-amazon-apigateway-any-method"
-INTEGRATION = "x-amazon-apigateway-integration"
+from ..apigateway import GATEWAY, documents, on_server, running, url_of
+from ..apigateway.data_model import InvalidDocument, RestApi, imported
+from ..paths import LocalError
+from ..stack import Made
+from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+
 POLICY = "x-amazon-apigateway-policy"
 
 
-def _hands_over(body: str) -> bool:
-    operations = (operation for path in json.loads(body)["paths"].values() for operation in path.values())
-    return all(operation[INTEGRATION]["type"] == "aws_proxy" for operation in operations)
+def _hands_over(api: RestApi) -> bool:
+    methods = [method for methods in api.resources.values() for method in methods.values()]
+    return all(method.method_integration.type == "AWS_PROXY" for method in methods)
 
 
-def _apply_methods(aws: Aws, inputs: Inputs, before: Made | None) -> Result:
+def _apply_methods(aws: Aws, inputs: Inputs, api: RestApi, before: Made | None) -> Result:
     """Create the API, or change its methods. A path that the document no longer has stays."""
     client = aws.client("apigateway", inputs["region"])
     id_ = before.id if before else client.create_rest_api(name=inputs["name"])["id"]
     found = {resource["path"]: resource["id"] for resource in client.get_resources(restApiId=id_)["items"]}
-    for path, operations in json.loads(inputs["body"])["paths"].items():
-        for above, _, part in _missing(path, found):
+    for path, methods in api.resources.items():
+        if path not in found:
+            above, _, part = path.rpartition("/")
             made = client.create_resource(restApiId=id_, parentId=found[above or "/"], pathPart=part)
-            found[f"{above}/{part}"] = made["id"]
-        for method, operation in operations.items():
-            name = "ANY" if method == ANY else method.upper()
+            found[path] = made["id"]
+        for name, method in methods.items():
             place = {"restApiId": id_, "resourceId": found[path], "httpMethod": name}
-            client.put_method(**place, authorizationType="AWS_IAM" if "security" in operation else "NONE")
-            to = operation[INTEGRATION]
-            client.put_integration(
-                **place, type=to["type"].upper(), integrationHttpMethod=to["httpMethod"], uri=to["uri"]
-            )
+            client.put_method(**place, authorizationType=method.authorization_type)
+            to = method.method_integration
+            client.put_integration(**place, type=to.type, integrationHttpMethod=to.http_method, uri=to.uri)
     _set_policy(client, id_, inputs["body"])
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
 
@@ -52,28 +54,39 @@ def _set_policy(client: Any, id_: str, body: str) -> None:
     client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": value}])
 
 
-def _missing(path: str, found: Container[str]) -> list[tuple[str, str, str]]:
-    """Return the parts of a path for which there is no resource, from above, each with the path above it."""
-    if path in found:
-        return []
-    parts = path.rpartition("/")
-    return [*_missing(parts[0] or "/", found), parts]
+def _imported(body: str) -> RestApi:
+    """Return what API Gateway stores of a document.
+
+    Raises:
+        ClientError: if it refuses the document, like the call that creates or changes an API.
+    """
+    try:
+        return imported(json.loads(body))
+    except InvalidDocument as error:
+        refused: Any = {"Error": {"Code": "BadRequestException", "Message": str(error)}}
+        raise ClientError(refused, "PutRestApi") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is read at any time."""
+    path.parent.mkdir(exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.replace(path)
 
 
 class _RestApi(Kind):
-    """A REST API. The process reads its document at each request, so a change is served at once."""
+    """A REST API. What a stage serves of it changes with a deployment."""
 
     identity = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        if _hands_over(inputs["body"]):
-            return _apply_methods(aws, inputs, before)
+        stored = _imported(inputs["body"])
+        if _hands_over(stored):
+            return _apply_methods(aws, inputs, stored, before)
         served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
-        document = documents() / f"{api}.json"
-        fresh = document.with_suffix(".new")
-        fresh.write_text(inputs["body"])
-        fresh.replace(document)
+        _write(documents() / f"{api}.json", inputs["body"])
         return Result(api, {"executionUrl": f"{served}/{api}"})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
@@ -87,6 +100,7 @@ class _RestApi(Kind):
             aws.client("apigateway", made.inputs["region"]).delete_rest_api(restApiId=made.id)
             return
         (documents() / f"{made.id}.json").unlink(missing_ok=True)
+        rmtree(documents() / made.id, ignore_errors=True)
         if not list(documents().glob("*.json")):
             GATEWAY.stop()
 
@@ -103,8 +117,31 @@ class _NotMade(Kind):
         return Result(self.id.format_map(inputs), {})
 
 
+class _Deployment(Kind):
+    """An API as it is now, which a stage can serve (guide, "Create a deployment for a REST API").
+
+    It never changes: where its triggers have changed, it is another one. On the server, it is made with its stage.
+    """
+
+    identity = ("region", "restApi")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        api = inputs["restApi"]
+        id_ = f"{api}-{inputs['triggers']['body']:.8}"
+        if not on_server(api) and not (served := documents() / api / f"{id_}.json").exists():
+            _write(served, (documents() / f"{api}.json").read_text())
+        return Result(id_, {}, replaces=before is not None and before.id != id_)
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        api = made.inputs["restApi"]
+        return made.outputs if on_server(api) or (documents() / api / f"{made.id}.json").exists() else None
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        (documents() / made.inputs["restApi"] / f"{made.id}.json").unlink(missing_ok=True)
+
+
 class _Stage(Kind):
-    """A stage of an API: the last part of its URL. On the server, it serves a deployment that is made with it."""
+    """A stage of an API: the last part of its URL. It serves a deployment; on the server, one that is made with it."""
 
     identity = ("region", "restApi", "stageName")
 
@@ -112,15 +149,23 @@ class _Stage(Kind):
         api, stage = inputs["restApi"], inputs["stageName"]
         if on_server(api):
             aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api, stageName=stage)
+        else:
+            deployed = documents() / api / f"{inputs['deployment']}.json"
+            _write(documents() / api / f"{stage}.json", deployed.read_text())
         return Result(f"{api}-{stage}", {"invokeUrl": url_of(api, stage, aws.endpoint)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        return {"invokeUrl": url_of(made.inputs["restApi"], made.inputs["stageName"], aws.endpoint)}
+        api, stage = made.inputs["restApi"], made.inputs["stageName"]
+        if not on_server(api) and not (documents() / api / f"{stage}.json").exists():
+            return None
+        return {"invokeUrl": url_of(api, stage, aws.endpoint)}
 
     def delete(self, aws: Aws, made: Made) -> None:
         api, stage = made.inputs["restApi"], made.inputs["stageName"]
         if on_server(api):
             aws.client("apigateway", made.inputs["region"]).delete_stage(restApiId=api, stageName=stage)
+        else:
+            (documents() / api / f"{stage}.json").unlink(missing_ok=True)
 
 
 class _ApiMapping(Kind):
@@ -162,6 +207,24 @@ INTEGRATION_OF_API = Call("create_integration", "ApiId IntegrationType Integrati
 
 ROUTE = Call("create_route", "ApiId RouteKey Target")
 
+
+def _route_settings(inputs: Inputs) -> dict[str, Any]:
+    """Return the settings of routes by their keys."""
+    return {
+        of_route["routeKey"]: capital({name: value for name, value in of_route.items() if name != "routeKey"})
+        for of_route in inputs.get("routeSettings", [])
+    }
+
+
+def _of_its_routes(client: Any, inputs: Inputs, _before: Made | None) -> None:
+    """Refuse settings of a route that isn't there, as AWS does and the local server doesn't."""
+    routes = {route["RouteKey"] for route in client.get_routes(ApiId=inputs["apiId"])["Items"]}
+    if missing := sorted(_route_settings(inputs).keys() - routes):
+        raise LocalError(
+            f"NotFoundException: Unable to find Route by key {missing[0]} within the provided RouteSettings"
+        )
+
+
 DOMAIN_NAME = Call("create_domain_name", "DomainName", DomainNameConfigurations=["domainNameConfiguration"])
 
 
@@ -172,7 +235,7 @@ def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
 
 
 KINDS: dict[str, Kind] = {
-    "aws:apigateway/deployment:Deployment": _NotMade(("region", "restApi"), "{restApi}-{triggers[body]:.8}"),
+    "aws:apigateway/deployment:Deployment": _Deployment(),
     "aws:apigateway/methodSettings:MethodSettings": _NotMade(  # no rate is limited here
         ("region", "restApi", "stageName", "methodPath"), "{restApi}-{stageName}-{methodPath}"
     ),
@@ -221,7 +284,10 @@ KINDS: dict[str, Kind] = {
     "aws:apigatewayv2/stage:Stage": Described(  # it serves every change of its API at once; the server limits no rate
         "apigatewayv2",
         ("region", "apiId", "name"),
-        create=Call("create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name"),
+        create=Call(
+            "create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name", RouteSettings=_route_settings
+        ),
+        then=_of_its_routes,
         read_by=Call("get_stage", "ApiId", StageName=ID),
         delete_by="delete_stage",
     ),

@@ -1,9 +1,11 @@
 """Lambda functions, their URLs and permissions; calls of functions at deploy time, and what the coordinator reports."""
 
 import base64
+import builtins
 import json
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import indent
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +58,11 @@ def _publishes(before: Inputs, inputs: Inputs) -> bool:
     return inputs.get("publish", False) and _differ(before, inputs, (*IN_SETTINGS, *IN_CODE, "publish"))
 
 
+def _surely(before: Made) -> Inputs:
+    """Return what is known to be so. After an update that failed or was killed, that is nothing: all is done again."""
+    return {} if before.updating else before.inputs
+
+
 def _invoke_arn(region: str, arn: str) -> str:
     """Return what an API calls: the function, version or alias of this ARN."""
     return f"arn:aws:apigateway:{region}:lambda:path/2015-03-31/functions/{arn}/invocations"
@@ -78,9 +85,7 @@ class _Function(Kind):
             client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
             _reserve(client, {}, inputs)
         else:
-            # After an update that failed or was killed, or where nothing is known of it, everything is done again.
-            known = {} if before.updating or before.inputs == inputs else before.inputs
-            self._change(client, known, inputs)
+            self._change(client, {} if before.inputs == inputs else _surely(before), inputs)
         return Result(name, self._outputs(client, inputs["region"], name))
 
     def _change(self, client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
@@ -98,7 +103,7 @@ class _Function(Kind):
             client.get_waiter("published_version_active").wait(FunctionName=name, Qualifier=number, WaiterConfig=SOON)
 
     def known(self, before: Made, inputs: Inputs) -> Mapping[str, Any]:
-        gone = OF_VERSION if _publishes(before.inputs, inputs) else frozenset[str]()
+        gone = OF_VERSION if _publishes(_surely(before), inputs) else frozenset[str]()
         return {name: value for name, value in before.outputs.items() if name not in gone}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any]:
@@ -156,6 +161,7 @@ def _alias(inputs: Inputs, found: Any) -> dict[str, Any]:
         "arn": found["AliasArn"],
         "invokeArn": _invoke_arn(inputs["region"], found["AliasArn"]),
         "functionVersion": found["FunctionVersion"],
+        "description": found.get("Description", ""),
     }
 
 
@@ -164,6 +170,20 @@ PERMISSION = Call("get_policy", "Qualifier", FunctionName="function")
 
 def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     return {} if any(one["Sid"] == inputs[ID] for one in json.loads(found["Policy"])["Statement"]) else None
+
+
+def _failure(payload: str, log: str) -> str:
+    """Return how a call failed. An error class of the function's own has a message for whoever deploys.
+
+    Otherwise the message alone says little (`KeyError: 'X'`, a module that can't be imported): with the type and the
+    end of the log (base64), as Lambda returns it.
+    """
+    error = json.loads(payload)
+    kind, message = error.get("errorType", ""), error.get("errorMessage", payload)
+    if "." not in kind and not hasattr(builtins, kind):
+        return message
+    end = base64.b64decode(log).decode(errors="replace").strip()
+    return f"{kind}: {message}\n{indent(end, '  ')}".rstrip()
 
 
 class _Invocation(Kind):
@@ -175,16 +195,16 @@ class _Invocation(Kind):
         name = inputs["functionName"]
         qualifier = inputs.get("qualifier", "$LATEST")  # the provider's default
         client = aws.client("lambda", inputs["region"])
-        response = client.invoke(FunctionName=name, Qualifier=qualifier, Payload=inputs["input"])
+        response = client.invoke(FunctionName=name, Qualifier=qualifier, Payload=inputs["input"], LogType="Tail")
         payload = response["Payload"].read().decode()
         if "FunctionError" in response:
-            raise LocalError(f"{name}: {json.loads(payload).get('errorMessage', payload)}")
+            raise LocalError(f"{name}: {_failure(payload, response.get('LogResult', ''))}")
         return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
-def is_check(inputs: Inputs) -> bool:
-    """Return whether a call only checks something, so that it changes no layout."""
-    return "check" in json.loads(inputs["input"])
+def changes_layouts(inputs: Inputs) -> bool:
+    """Return whether a call asks the coordinator for layouts. Others check and release versions."""
+    return "desired" in json.loads(inputs["input"])
 
 
 KINDS: dict[str, Kind] = {

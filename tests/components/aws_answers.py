@@ -58,7 +58,7 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
         case "aws:cloudwatch/logGroup:LogGroup":
             return {"arn": arn("logs", region, f"log-group:{inputs['name']}")}
         case "aws:lambda/function:Function":
-            return {"arn": arn("lambda", region, f"function:{inputs['name']}")}
+            return {"arn": arn("lambda", region, f"function:{inputs['name']}"), "version": "1"}
         case "aws:lambda/alias:Alias":
             return {"arn": arn("lambda", region, f"function:{inputs['functionName']}:{inputs['name']}")}
         case "aws:lambda/functionUrl:FunctionUrl":

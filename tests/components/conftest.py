@@ -8,7 +8,7 @@ from tests.components.recording import Deployment
 from tests.components.running import HOME, THREE, config, deploy
 
 DOMAIN = "integers.example.com"
-SHOWN: dict[str, Any] = {"apiGateway": True, "leaving": ["us-west-2"]}
+SHOWN: dict[str, Any] = {"apiGateway": True, "leaving": ["us-west-2"], "dashboard": True}
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def public() -> Deployment:
 
 @pytest.fixture(scope="session")
 def leaving() -> Deployment:
-    """Three regions of which all may have counters, and a fourth one that leaves; with API Gateway."""
+    """Three regions of which all may have counters, and a fourth one that leaves; with API Gateway, and a dashboard."""
     return deploy(config(*THREE, **SHOWN, openCounters=True))
 
 
@@ -44,8 +44,9 @@ def public_domain() -> Deployment:
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Deployment:
-    """Two regions, and the home region in a third one."""
-    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", alarmEmails=["a@shop.example", "b@shop.example"]))
+    """Two regions, and the home region in a third one, with a dashboard."""
+    emails = ["a@shop.example", "b@shop.example"]
+    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", alarmEmails=emails, dashboard=True))
 
 
 @pytest.fixture(scope="session")

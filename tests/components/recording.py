@@ -36,8 +36,12 @@ class Deployment:
         return reconcile
 
     def checks(self) -> list[Registration]:
-        """Return the checks of the regions, in the order of their waves."""
+        """Return the checks of the regions' new versions, in the order of their waves."""
         return [resource for resource in self.of(INVOCATION) if "-check-" in resource.name]
+
+    def releases(self) -> list[Registration]:
+        """Return the moves of the regions' aliases, in the order of their waves."""
+        return [resource for resource in self.of(INVOCATION) if "-release-" in resource.name]
 
 
 class Aws:

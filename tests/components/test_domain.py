@@ -22,7 +22,6 @@ from tests.components.aws_answers import (
     INTEGRATION,
     ISSUED,
     MAPPING,
-    METHOD_SETTINGS,
     PERMISSION,
     RECORD,
     REST_API,
@@ -192,13 +191,13 @@ def test_everyones_requests_go_through_an_http_api(public_domain: Deployment) ->
     for region in THREE:
         api = public_domain.one(HTTP_API, region=region)
         integration = public_domain.one(INTEGRATION, region=region)
-        route = public_domain.one(ROUTE, region=region)
+        routes = [route for route in public_domain.of(ROUTE) if route.inputs["region"] == region]
         url = public_domain.one(FUNCTION_URL, region=region)
         assert api.inputs["protocolType"] == "HTTP"
         assert integration.inputs["integrationType"] == "AWS_PROXY"
         assert integration.inputs["payloadFormatVersion"] == "2.0"
-        assert integration.inputs["integrationUri"] == f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint"
-        assert (route.inputs["routeKey"], route.inputs["target"]) == ("$default", f"integrations/{integration.name}-id")
+        assert integration.inputs["integrationUri"] == f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint:live"
+        assert {route.inputs["target"] for route in routes} == {f"integrations/{integration.name}-id"}
         stage = public_domain.one(HTTP_STAGE, region=region)
         assert (stage.inputs["name"], stage.inputs["autoDeploy"]) == ("$default", True)
         assert api.inputs["corsConfiguration"] == url.inputs["cors"]
@@ -218,7 +217,7 @@ def test_signed_requests_go_through_a_rest_api(signed_domain: Deployment) -> Non
         assert scheme["x-amazon-apigateway-authtype"] == "awsSigv4"
         for operation in _operations(document).values():
             integration = operation["x-amazon-apigateway-integration"]
-            function = f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint"
+            function = f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint:live"
             assert (integration["type"], integration["httpMethod"]) == ("aws_proxy", "POST")
             assert integration["uri"] == (
                 f"arn:aws:apigateway:{region}:lambda:path/2015-03-31/functions/{function}/invocations"
@@ -262,44 +261,6 @@ def _operations(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, 
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-
-
-LIMITS = ("throttlingRateLimit", "throttlingBurstLimit")
-
-
-@pytest.mark.parametrize(
-    ("reserved", "limits"),
-    [(0, (100, 100)), (1, (10, 10)), (700, (7000, 5000)), (5000, (10_000, 5000)), (-1, (10_000, 5000))],
-)
-def test_everyones_api_takes_as_much_as_a_function_url_would(reserved: int, limits: tuple[int, int]) -> None:
-    """A Function URL takes ten requests a second for each execution. Lambda's refusals behind an API are billed."""
-    paused: dict[str, Any] = {"paused": [HOME], "authorization": "NONE", "domain": DOMAIN}
-    stage = deploy(config(HOME, **paused, reservedConcurrency=reserved)).one(HTTP_STAGE)
-
-    assert tuple(stage.inputs["defaultRouteSettings"][limit] for limit in LIMITS) == limits
-
-
-def test_no_api_takes_more_than_the_account_may_in_its_region() -> None:
-    deployment = deploy(config(HOME, "ap-southeast-3", authorization="NONE", domain=DOMAIN, reservedConcurrency=-1))
-    limits = {s.inputs["region"]: s.inputs["defaultRouteSettings"] for s in deployment.of(HTTP_STAGE)}
-
-    assert [limits["ap-southeast-3"][limit] for limit in LIMITS] == [2500, 1250]
-    assert [limits[HOME][limit] for limit in LIMITS] == [10_000, 5000]
-
-
-def test_what_needs_no_signature_has_a_limit_of_its_own(signed_domain: Deployment) -> None:
-    (api,) = [api for api in of_the_domain(signed_domain, REST_API) if api.inputs["region"] == HOME]
-    settings = {
-        made.inputs["methodPath"]: made
-        for made in signed_domain.of(METHOD_SETTINGS)
-        if made.inputs["restApi"] == f"{api.name}-id"
-    }
-    limits = {path: tuple(s.inputs["settings"][limit] for limit in LIMITS) for path, s in settings.items()}
-
-    assert limits == {"*/*": (10_000, 5000), "~1-~1health/GET": (50, 100)}
-    assert settings["*/*"].urn in settings["~1-~1health/GET"].dependencies, "each changes the stage"
-    fewer = deploy(config(HOME, domain=DOMAIN, reservedConcurrency=20)).one(METHOD_SETTINGS, methodPath="*/*")
-    assert tuple(fewer.inputs["settings"][limit] for limit in LIMITS) == (200, 200)
 
 
 def test_a_function_that_cannot_be_called_is_a_transient_error(signed_domain: Deployment) -> None:
@@ -370,6 +331,13 @@ def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.Mo
 
     (text,) = said
     assert f"_1f2e.{DOMAIN}  CNAME  _3d4c.acm-validations.aws." in text
+    assert "for up to 30 minutes" in text
+    assert "The next `up` continues where this one stopped." in text
+
+
+def test_up_waits_half_an_hour_for_certificates(with_domain: Deployment) -> None:
+    """The provider would wait for 75 minutes. A deployer's session often ends after 60."""
+    assert {issued.create_timeout for issued in with_domain.of(ISSUED)} == {"30m"}
 
 
 def looks_up(zone: str) -> None:

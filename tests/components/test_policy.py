@@ -17,6 +17,7 @@ ARCHIVE = f"table/{PREFIX}-archive"
 ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
 RECEIPTS_ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{RECEIPTS}"
 ALIAS_ARN = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{PREFIX}-coordinate:minting"
+OWN = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{PREFIX}-coordinate"
 FUNCTIONS = f"arn:aws:lambda:*:{ACCOUNT}:function:{PREFIX}-mint"
 
 
@@ -26,8 +27,10 @@ def role_of(deployment: Deployment, function: Registration) -> Registration:
 
 def allowed(deployment: Deployment, function: Registration) -> set[tuple[str, str]]:
     """Every action with every resource that the function's role allows."""
-    policy = deployment.one(POLICY, role=role_of(deployment, function).inputs["name"])
-    document: dict[str, Any] = json.loads(policy.inputs["policy"])
+    role = role_of(deployment, function).inputs["name"]
+    policy, own = (deployment.one(POLICY, role=role, name=name).inputs["policy"] for name in ("next", "own"))
+    assert policy == own, "they differ only while a version replaces another"
+    document: dict[str, Any] = json.loads(policy)
     assert document["Version"] == "2012-10-17"
     pairs: set[tuple[str, str]] = set()
     for statement in document["Statement"]:
@@ -61,6 +64,7 @@ def test_the_coordinator_may_lay_out_in_any_region(signed: Deployment) -> None:
     registers = ("GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable")
     copies = ("GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable")
     past = ("GetItem", "UpdateItem", "DescribeTable")
+    called = ("InvokeFunction", "InvokeFunctionUrl", "GetAlias", "UpdateAlias")
     items = ("GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable")
 
     assert allowed(signed, coordinate) == {
@@ -69,22 +73,23 @@ def test_the_coordinator_may_lay_out_in_any_region(signed: Deployment) -> None:
         *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{ARCHIVE}") for action in past),
         *((f"dynamodb:{action}", ANYWHERE) for action in items),
         *((f"dynamodb:{action}", RECEIPTS_ANYWHERE) for action in ("GetItem", "UpdateItem")),
-        ("lambda:InvokeFunction", FUNCTIONS),
+        *((f"lambda:{action}", functions) for action in called for functions in (FUNCTIONS, f"{FUNCTIONS}:*")),
+        *((f"lambda:{action}", own) for action in ("GetAlias", "UpdateAlias") for own in (OWN, f"{OWN}:*")),
         *own_logs(HOME, f"{PREFIX}-coordinate"),
     }
 
 
-def test_a_star_stands_only_for_log_streams_and_regions(signed: Deployment) -> None:
+def test_a_star_stands_for_streams_regions_and_versions(signed: Deployment) -> None:
     starred: set[str] = set()
     for function in signed.of(FUNCTION):
         for action, resource in allowed(signed, function):
             assert "*" not in action
             if "*" in resource.removesuffix(":*"):
                 starred.add(resource)
-            elif resource.endswith(":*"):
+            elif resource.endswith(":*") and resource != f"{OWN}:*":
                 assert resource.startswith(f"arn:aws:logs:{function.inputs['region']}:{ACCOUNT}:log-group:/aws/lambda/")
 
-    assert starred == {ANYWHERE, RECEIPTS_ANYWHERE, FUNCTIONS}
+    assert starred == {ANYWHERE, RECEIPTS_ANYWHERE, FUNCTIONS, f"{FUNCTIONS}:*"}
 
 
 def test_another_partition_has_tables_of_its_own() -> None:
@@ -113,7 +118,7 @@ def test_nothing_else_widens_a_role(signed: Deployment) -> None:
     assert {resource.type for resource in signed.resources if resource.type.startswith("aws:iam/")} == {ROLE, POLICY}
     for role in signed.of(ROLE):
         assert not {"inlinePolicies", "managedPolicyArns"} & set(role.inputs)
-    assert len(signed.of(POLICY)) == len(signed.of(ROLE))
+    assert len(signed.of(POLICY)) == 2 * len(signed.of(ROLE))
 
 
 @pytest.mark.parametrize("region", THREE)
@@ -127,7 +132,7 @@ def test_open_counters_are_listed(signed: Deployment, leaving: Deployment, regio
 @pytest.mark.parametrize("region", THREE)
 def test_a_minting_function_knows_only_the_coordinators_alias(signed: Deployment, region: str) -> None:
     mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
-    alias = signed.one(ALIAS)
+    alias = signed.one(ALIAS, name="minting")
 
     assert mint.inputs["environment"]["variables"]["COORDINATOR"] == ALIAS_ARN
     assert f":function:{alias.inputs['functionName']}:{alias.inputs['name']}" in ALIAS_ARN

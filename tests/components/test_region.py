@@ -101,14 +101,10 @@ def test_everyone_may_call_a_public_url(public: Deployment) -> None:
             for permission in public.of(PERMISSION)
             if permission.inputs["region"] == region and permission.inputs["function"] == function
         ]
+        who = {"function": function, "qualifier": "live", "principal": "*"}
         assert sorted(granted, key=lambda permission: permission["action"]) == [
-            {"action": "lambda:InvokeFunction", "function": function, "principal": "*", "invokedViaFunctionUrl": True},
-            {
-                "action": "lambda:InvokeFunctionUrl",
-                "function": function,
-                "principal": "*",
-                "functionUrlAuthType": "NONE",
-            },
+            {**who, "action": "lambda:InvokeFunction", "invokedViaFunctionUrl": True},
+            {**who, "action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "NONE"},
         ]
     assert [u.inputs["authorizationType"] for u in public.of(FUNCTION_URL)] == ["NONE"] * 3
 
@@ -137,6 +133,7 @@ def test_the_accounts_of_callers_may_call_a_signed_url() -> None:
             {
                 "statementId": f"global-integers-account-{account}-{end}",
                 "principal": f"arn:aws:iam::{account}:root",
+                "qualifier": "live",
                 **what,
             }
             for account in OTHERS

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import botocore.session
+import jmespath
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.events import Create, Delete, ScheduledRun, request_of
+from coordinate.events import Back, Create, Delete, ScheduledRun, request_of
 from pulumi_aws import ProviderArgs
 
 from local.command_line import main
@@ -23,7 +24,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
 PROJECT = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
 
-ALL_COMMANDS = {"--region", "--cli-binary-format"}
+ALL_COMMANDS = {"--region", "--cli-binary-format", "--query", "--output"}
 """Options that every command of the AWS CLI has."""
 
 
@@ -41,7 +42,7 @@ def commands(start: str) -> Sequence[list[str]]:
 def parts(line: str) -> list[str]:
     """Return a line's commands one by one, without comments; those within `$(…)` come last."""
     line = re.sub(r"(^|\s)#.*", "", line)
-    alone = re.sub(r'"?\$\([^)]*\)"?', "value", line)
+    alone = re.sub(r"\$\([^)]*\)", "value", line)
     return [part.strip() for part in (*re.split(r"&&|;", alone), *re.findall(r"\$\(([^)]*)\)", line))]
 
 
@@ -129,6 +130,32 @@ def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None
     assert {member for option, member in known.items() if option not in options} & set(shape.required_members) == set()
 
 
+@pytest.mark.parametrize("command", [c for c in commands("aws") if "--query" in c], ids=lambda c: " ".join(c[1:3]))
+def test_what_a_query_asks_for_is_in_the_response(command: list[str]) -> None:
+    model: Any = botocore.session.get_session().get_service_model(command[1])
+    operations = {xform_name(operation, "-"): operation for operation in model.operation_names}
+    query = command[command.index("--query") + 1].replace("\\`", "`")
+
+    every = re.sub(r"\[\?[^]]*\]", "[]", query)  # without conditions
+    assert jmespath.compile(query)
+    found = jmespath.search(every, sample(model.operation_model(operations[command[2]]).output_shape))
+    assert found
+    assert "null" not in json.dumps(found)
+
+
+def sample(shape: Any, depth: int = 8) -> Any:
+    """Return a response of a shape, with everything that it may have."""
+    match shape.type_name:
+        case "structure" if depth:
+            return {name: sample(member, depth - 1) for name, member in shape.members.items()}
+        case "list":
+            return [sample(shape.member, depth)]
+        case "map":
+            return {"p99": sample(shape.value, depth)}
+        case other:
+            return 1 if other in ("integer", "long", "double", "float") else other
+
+
 def test_the_coordinator_takes_the_payloads() -> None:
     payloads = [command[command.index("--payload") + 1] for command in commands("aws lambda invoke")]
 
@@ -136,4 +163,5 @@ def test_the_coordinator_takes_the_payloads() -> None:
         Create(("invoices",)),
         Delete(("invoices",)),
         ScheduledRun(),
+        Back(),
     }

@@ -7,16 +7,20 @@ import sys
 import threading
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
+import pytest
 import yaml
 
-from components.domain.dns import FAILURES, INTERVAL
+from components.domain.capacity import CHECKERS, HEALTH_RATES, HEALTH_SHARE, PER_EXECUTION, capacity
+from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
+from components.settings import PUBLIC_CONCURRENCY
 from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
+from tests.components.running import HOME, config, settings
 
 PAGE = (ROOT / "docs" / "domain.md").read_text()
 
-CHECKERS = 15
 REQUESTS = CHECKERS / INTERVAL * 86_400 * 30 / 1_000_000
 """Million requests of the checkers to a region in thirty days."""
 
@@ -42,7 +46,7 @@ def test_a_region_costs_what_its_parts_cost() -> None:
         assert row(name) == [f"{price:.2f}" for price in prices]
     shown = [sum(float(row(name)[column]) for name in parts) for column in (0, 1)]
     assert row("each region, a month of 30 days") == [f"{total:.2f}" for total in shown]
-    assert f"{REQUESTS:.1f} million a month" in PAGE
+    assert f"About {CHECKERS} checkers with a request every {INTERVAL} s send {REQUESTS:.1f} million a month" in PAGE
 
 
 def test_a_million_integers_cost_api_gateway_more() -> None:
@@ -59,6 +63,34 @@ def test_the_times_are_the_programs() -> None:
     assert "when two requests in a row have failed" in PAGE
     assert f"fails two checks | {INTERVAL} to {FAILURES * INTERVAL} s" in PAGE
     assert f"every {LOCAL_INTERVAL:g} seconds instead of every {INTERVAL}" in PAGE
+
+
+def test_the_wait_is_the_programs() -> None:
+    assert f"waits for it for up to {ISSUED_WITHIN} minutes" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("`NONE`", {"authorization": "NONE"}),
+        ("`NONE`, `reservedConcurrency: 100`", {"authorization": "NONE", "reservedConcurrency": 100}),
+        ("`AWS_IAM`", {}),
+        ("`AWS_IAM`, `reservedConcurrency: 100`", {"reservedConcurrency": 100}),
+    ],
+)
+def test_the_capacities_are_the_programs(name: str, values: dict[str, Any]) -> None:
+    limits = capacity(settings(config(HOME, **values)), HOME)
+    callers = f"{limits.callers.rate:,}" + (" for `/`, and as many for other paths" if "`AWS_IAM`" in name else "")
+
+    assert f"| {name} | {callers} | {limits.health.rate} |" in PAGE
+
+
+def test_the_rule_of_the_capacity_is_the_programs() -> None:
+    assert HEALTH_SHARE == 5
+    assert f"{PER_EXECUTION} requests per second for each reserved execution" in PAGE
+    assert f"a fifth of that, {HEALTH_RATES[0]} to {HEALTH_RATES[1]} per second" in PAGE
+    assert f"{PUBLIC_CONCURRENCY} with `NONE`" in PAGE
+    assert f"{1000 // PER_EXECUTION} ms" in PAGE
 
 
 def test_its_settings_exist() -> None:

@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from coordinate.metrics import OF_A_REGION, UNITS
+from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
+from bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
 from components.monitoring.alarms import alarms
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
@@ -37,12 +38,15 @@ def test_the_table_has_the_places_and_the_defaults() -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 30])
 def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
-    metrics = len(UNITS) + 1 + len(OF_A_REGION) * count  # one more: the failed scheduled runs
     made = len(alarms(stack_metrics(HOME, *(f"region-{n}" for n in range(1, count)))))
 
-    cents = 30 * metrics + 10 * made + 50 + 300
-    row = f"| {count} | {metrics}: {dollars(30 * metrics)} | {made}: {dollars(10 * made)} | $0.50 | $3.00 |"
-    assert f"{row} {dollars(cents)} |" in PAGE
+    of_metrics, of_alarms = len(OF_ALARMS) * METRIC.dollars, made * ALARM.dollars
+    month = of_metrics + of_alarms + COMPOSITE_ALARM.dollars
+    shown = month + DASHBOARD.dollars + (len(OF_DASHBOARD) + len(OF_A_REGION) * count) * METRIC.dollars
+    row = (
+        f"| {count} | {len(OF_ALARMS)}: ${of_metrics:.2f} | {made}: ${of_alarms:.2f} | ${COMPOSITE_ALARM.dollars:.2f} |"
+    )
+    assert f"{row} ${month:.2f} | ${shown:.2f} |" in PAGE
 
 
 @pytest.mark.parametrize(("urls", "more"), [(True, 2), (False, 0)])
@@ -52,7 +56,3 @@ def test_the_alarms_of_the_domain_cost_what_the_page_says(urls: bool, more: int)
     made = alarms(stack_metrics(*regions, apis=True, function_urls=urls))
     assert len(made) == len(alarms(stack_metrics(*regions))) + 2 * more
     assert "With `domain`, each region has two alarms more, for $0.20." in PAGE
-
-
-def dollars(cents: int) -> str:
-    return f"${cents / 100:.2f}"

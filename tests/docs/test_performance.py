@@ -1,9 +1,13 @@
 """The page on performance shows the figures that `make bench` kept, and they are what was to be reached."""
 
+import re
+
 import pytest
 
-from bench import callers, figures, functions, schedule
+from bench import callers, figures, functions, price, schedule
 from local.paths import ROOT
+from tests.components.aws_answers import TABLE
+from tests.components.running import HOME, THREE, config, deploy
 
 PAGE = (ROOT / "docs" / "performance.md").read_text()
 
@@ -55,3 +59,52 @@ def test_the_smallest_schedules_price_is_on_other_pages() -> None:
 
     assert f"from {cents} cents a month" in (ROOT / "docs" / "layouts.md").read_text()
     assert f"{cents / 100:.2f}\n" in PAGE
+
+
+def test_the_price_of_doing_nothing_is_what_the_command_prints() -> None:
+    assert f"```text\n{price.table()}\n```" in PAGE
+
+
+def test_the_readme_says_what_the_default_costs() -> None:
+    default = price.total(price.cases()["default"])
+
+    assert f"${default:.2f} a month" in (ROOT / "README.md").read_text()
+    assert default <= 5
+
+
+def test_what_makes_cost_is_counted() -> None:
+    """Each setting that costs shows in its item, and nothing is registered of which no price is known."""
+    found = {title: {item.name: item.number for item in items} for title, items in price.cases().items()}
+    default, signed, public = found.values()
+
+    assert (default["custom metrics"], default["alarms"], default["dashboards"], default["health checks"]) == (
+        4,
+        17,
+        0,
+        0,
+    )
+    for everything in (signed, public):
+        assert (everything["custom metrics"], everything["alarms"], everything["dashboards"]) == (12, 23, 1)
+        assert (everything["KMS keys"], everything["health checks"], everything["hosted zones"]) == (3, 3, 1)
+    assert [each["their requests to REST APIs, million"] > 0 for each in found.values()] == [False, True, False]
+    assert [each["their requests to HTTP APIs, million"] > 0 for each in found.values()] == [False, False, True]
+
+
+def test_what_has_no_known_price_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(price, "FREE", price.FREE - {TABLE})
+
+    with pytest.raises(ValueError, match="no price is known of aws:dynamodb/table:Table"):
+        price.month(deploy(config(HOME)))
+
+
+def test_a_region_of_a_domain_costs_what_its_page_says() -> None:
+    found = price.cases()
+    page = (ROOT / "docs" / "domain.md").read_text()
+    (row,) = re.findall(r"^\| each region, a month of 30 days \| \$(\S+) \| \$(\S+) \|$", page, re.MULTILINE)
+    checks = ("health checks", "their features", "their re", "of these", "their read")
+    shown = [
+        sum(i.dollars for i in found[title] if i.name.startswith(checks) and "thousand" not in i.name) / len(THREE)
+        for title in ("all, public", "all, signed")
+    ]
+
+    assert [float(each) for each in row] == pytest.approx(shown, abs=0.01)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from components.domain.api import OF_HEALTH
+from components.domain.capacity import capacity
 from components.settings import PUBLIC_CONCURRENCY
 from components.table import use_keys
 from local.paths import ROOT
-from tests.components.aws_answers import ALARM, HTTP_STAGE, POLICY
+from tests.components.aws_answers import ALARM, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
 
 PAGE = (ROOT / "docs" / "permissions.md").read_text()
@@ -66,7 +66,9 @@ def test_the_key_policy_names_the_alarms_that_use_the_topics() -> None:
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
     deployment = deploy(config(HOME, apiGateway=True, openCounters=True))
-    policy = json.loads(deployment.one(POLICY, role=f"{PREFIX}-{role}").inputs["policy"])
+    policy, *_ = [
+        json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == f"{PREFIX}-{role}"
+    ]
     actions = [action.partition(":")[2] for s in policy["Statement"] for action in s["Action"]]
     rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)
     listed: list[str] = []
@@ -119,13 +121,13 @@ def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: 
 
 
 def test_the_domain_takes_as_many_requests_as_the_url() -> None:
-    stage = deploy(config(HOME, authorization="NONE", domain="integers.example.com")).one(HTTP_STAGE)
+    limits = capacity(settings(config(HOME, authorization="NONE")), HOME)
 
-    assert stage.inputs["defaultRouteSettings"]["throttlingRateLimit"] * 86_400 / 1e6 == REQUESTS
+    assert (limits.callers.rate + limits.health.rate) * 86_400 / 1e6 == REQUESTS
 
 
 def test_what_unsigned_requests_cost_is_computed_too() -> None:
-    rate, _ = OF_HEALTH
+    rate = capacity(settings(config(HOME)), HOME).health.rate
     execution = 0.005 * 256 / 1024 * 0.0000133334 * 1e6
     cost = rate * 86_400 / 1e6 * (3.50 + 0.20 + execution + 0.125 + 0.5 * GIGABYTE)
 

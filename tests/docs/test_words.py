@@ -233,7 +233,8 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), "checked": "a"}
+    without_run = dict.fromkeys(("checked", "released", "unmoved", "paused", "back"), "a")
+    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), **without_run}
 
 
 def wire() -> set[str]:
@@ -243,7 +244,7 @@ def wire() -> set[str]:
         for attributes in (*STORED.values(), written_receipt(), written_asked(), written_run_lock())
         for key in attributes
     }
-    sent = {*events.KEYS, *events.CHECK_KEYS, *events.DESIRED_KEYS}
+    sent = {*events.KEYS, *events.RELEASE_KEYS, *events.DESIRED_KEYS}
     found = replies()
     of_counter = {*next(iter(found["counters"].values()))}
     of_region = {*next(iter(found["counters"]["c"]["regions"].values()))}

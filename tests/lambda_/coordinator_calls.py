@@ -176,8 +176,12 @@ def create(*counters: str) -> dict[str, Any]:
 ARN = f"arn:aws:lambda:{HOME}:000000000000:function:shop-coordinate"
 """The coordinator's, without a qualifier."""
 
+DEPLOYMENTS = f"{ARN}:deployments"
 
-def send(event: dict[str, Any], remaining: Callable[[], int] = all_time, *, invoked: str = ARN) -> dict[str, Any]:
+
+def send(
+    event: dict[str, Any], remaining: Callable[[], int] = all_time, *, invoked: str = DEPLOYMENTS
+) -> dict[str, Any]:
     """Send the coordinator an event. `remaining` says how many milliseconds the function has left.
 
     `invoked` is the ARN by which it is called.

@@ -13,11 +13,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from coordinate.check import _event as as_the_coordinator_asks
+from coordinate.functions import _event as as_the_coordinator_asks
 
 from bench.runtime_api import FunctionError, Runtime, unpack
 from components.coordinator import EVENT as SCHEDULED
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS
 from local.engine import Engine
 from local.engine.inputs import as_json
 from local.engine.program import Registration, run_program
@@ -50,7 +50,8 @@ class UnderRuntime(Engine):
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         if resource.type == INVOCATION:
-            with replace(self.functions[HOME, "coordinate.handler.handler"]) as runtime:
+            coordinator = self.functions[HOME, "coordinate.handler.handler"]
+            with replace(coordinator, qualifier=resource.inputs["qualifier"]) as runtime:
                 reply = runtime.invoke(json.loads(resource.inputs["input"]))
                 self.runs[resource.name] = reply, runtime.log
             return resource.name, {**resource.inputs, "result": json.dumps(reply)}
@@ -102,7 +103,7 @@ def mint(engine: UnderRuntime) -> Generator[Runtime]:
 @pytest.fixture
 def coordinate(engine: UnderRuntime) -> Generator[Runtime]:
     """The coordinator, cold."""
-    with replace(engine.functions[HOME, "coordinate.handler.handler"]) as runtime:
+    with replace(engine.functions[HOME, "coordinate.handler.handler"], qualifier=DEPLOYMENTS_ALIAS) as runtime:
         yield runtime
 
 
@@ -195,7 +196,10 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
 def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
     reconciled, log = engine.runs["integers-coordinator-reconcile"]
 
-    assert {reply["checked"] for reply, _ in engine.runs.values() if "checked" in reply} == {*REGIONS}
+    assert engine.runs["integers-coordinator-self"][0] == {"checked": "1"}
+    for region in REGIONS:
+        assert engine.runs[f"integers-coordinator-check-{region}"][0] == {"checked": region}
+        assert engine.runs[f"integers-coordinator-release-{region}"][0] == {"released": region}
     assert {*reconciled["counters"]} == {"integers", "orders"}
     for counter in reconciled["counters"].values():
         assert counter["regions"] == {HOME: {"offset": 1, "stride": 2}, OTHER: {"offset": 2, "stride": 2}}

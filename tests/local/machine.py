@@ -10,7 +10,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -127,14 +127,15 @@ def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str,
 class Clients:
     """Clients that mint from all URLs all the time, until `end`. What each got is kept in order."""
 
-    def __init__(self, urls: dict[str, str], each: int = 2) -> None:
+    def __init__(self, urls: dict[str, str], each: int = 2, repeated: Collection[int] = (503,)) -> None:
+        """Start `each` clients of each region. After a status of `repeated`, they try again."""
         self.minted: dict[tuple[str, int], list[int]] = defaultdict(list)
         self.failed: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self.retried = 0
         self.stop = Event()
         self.got = Condition()
         self.pool = ThreadPoolExecutor(16)
-        self.each = each
+        self.each, self.repeated = each, repeated
         self.running: list[Future[None]] = []
         self.add(urls)
 
@@ -146,7 +147,7 @@ class Clients:
     def _mint(self, region: str, number: int, url: str) -> None:
         while not self.stop.is_set():
             status, document = mint(url)
-            if status == 503:
+            if status in self.repeated:
                 self.retried += 1
                 self.stop.wait(0.1)  # shorter than Retry-After
                 continue

@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from components.function import trusting
@@ -19,7 +20,7 @@ HOME = "us-east-1"
 def registration(kind: str, name: str, inputs: dict[str, Any], **options: Any) -> Registration:
     """Return a resource of one of the provider's types."""
     protect, ignored = options.get("protect", False), options.get("ignore_changes", ())
-    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), (), ignored)
+    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), ignored)
 
 
 def table(name: str, *, protect: bool = False, **changed: Any) -> Registration:
@@ -48,7 +49,7 @@ def function(name: str, source: str, variables: dict[str, str], region: str = HO
     """Return a function whose only module has `handler`."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as zipped:
-        zipped.writestr("answer.py", source)
+        zipped.writestr(zipfile.ZipInfo("answer.py"), source)  # equal sources are equal archives
     inputs: dict[str, Any] = {
         "region": region,
         "name": name,
@@ -71,20 +72,37 @@ def function(name: str, source: str, variables: dict[str, str], region: str = HO
     return registration("aws:lambda/function:Function", name, {**inputs, **changed})
 
 
+def alias(
+    name: str, qualifier: str = "minting", *, ignore_changes: tuple[str, ...] = (), **changed: str
+) -> Registration:
+    """Return an alias of a function."""
+    inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST", **changed}
+    return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", inputs, ignore_changes=ignore_changes)
+
+
 def invoked(aws: Aws, name: str, region: str = HOME) -> Any:
     """Return what a function answers."""
     response = aws.client("lambda", region).invoke(FunctionName=name, Payload=b"{}")
     return json.load(response["Payload"])
 
 
+def previewed(aws: Aws, *resources: Registration) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Preview exactly these. Return the outputs of each that are known, and how often each event was reported."""
+    return _applied(aws, resources, frozen=True)
+
+
 def up(aws: Aws, *resources: Registration) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Deploy exactly these. Return the outputs of each, and how often each event was reported."""
+    return _applied(aws, resources, frozen=False)
+
+
+def _applied(aws: Aws, resources: Sequence[Registration], *, frozen: bool) -> tuple[list[dict[str, Any]], Counter[str]]:
     events: Counter[str] = Counter()
 
     def report(event: str, _kind: str, _name: str) -> None:
         events[event] += 1
 
-    engine = Engine(aws, State("parts"), report)
+    engine = Engine(aws, State("parts", frozen=frozen), report)
     outputs = [dict(engine.create(resource)[1]) for resource in resources]
     engine.delete_unseen()
     return outputs, events

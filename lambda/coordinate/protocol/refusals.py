@@ -186,8 +186,8 @@ def nowhere(regions: Sequence[str]) -> Refused:
 
 
 AFTER_A_FAILURE = (
-    "Correct the code or the settings and run `pulumi up` again, or run it with the former commit. If the region itself "
-    "is down, put it into the last wave of the setting `waves`. See docs/operations.md#a-build-that-fails."
+    "Correct the code or the settings and run `pulumi up` again, or run it with the former commit. If the region "
+    "itself is down, put it into the last wave of the setting `waves`. See docs/operations.md#a-build-that-fails."
 )
 
 

@@ -11,6 +11,7 @@ from tests.components.aws_answers import (
     ALIAS,
     FUNCTION,
     FUNCTION_URL,
+    INVOCATION,
     LABEL,
     PERMISSION,
     POLICY,
@@ -19,7 +20,6 @@ from tests.components.aws_answers import (
     RULE,
     STASH,
     TABLE,
-    TABLE_POLICY,
     TARGET,
 )
 from tests.components.recording import Aws, Deployment
@@ -28,6 +28,8 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 TWO = THREE[:2]
 RECONCILE = "integers-coordinator-reconcile"
 WITNESS = "integers-coordinator-first-layouts"
+AT_HOME = 10 + 4 + 6 + 3
+"""The coordinator's own, its aliases with their retries, the regions' checks and releases, and its tables' policies."""
 
 
 def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
@@ -54,37 +56,54 @@ def test_a_failed_invocation_leaves_nothing_in_the_state(signed: Deployment) -> 
 
 def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) -> None:
     deployment = public_domain
-    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    role = next(r for r in deployment.of(ROLE) if coordinate.inputs["role"].endswith(f"/{r.inputs['name']}"))
-    mints = deployment.of(FUNCTION_URL) + deployment.of(FUNCTION)
-    public = [p for p in deployment.of(PERMISSION) if p.inputs["principal"] == "*"]
-    needed = {r.urn for r in (*mints, *public, *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}
+    needed = {r.urn for r in (*deployment.of(FUNCTION), *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}
 
-    assert len(needed) == 3 + 4 + 6 + 9
-    needed.add(deployment.one(POLICY, role=role.inputs["name"]).urn)
+    assert len(needed) == 4 + 9
+    needed.add(deployment.one(POLICY, role=f"{PREFIX}-coordinate", name="next").urn)
     assert needed <= deployment.reconcile().dependencies
 
 
-def test_no_region_waits_for_another_one_but_for_its_check(leaving: Deployment) -> None:
+def test_no_region_waits_for_another_one_but_for_its_wave(leaving: Deployment) -> None:
+    """It changes when callers reach the new versions of the wave before, and its alias when its own wave is checked."""
     deployment = leaving
     own = {
         r.urn: next((region for region in (*THREE, "us-west-2") if region in r.name), "home")
         for r in deployment.resources
     }
-    checks = deployment.checks()
-    regional = [r for r in deployment.resources if own[r.urn] != "home" and r not in checks]
-    waves = {deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn, checks[0].urn}
-    (witness,) = deployment.of(STASH)
-    coordinate = deployment.one(ROLE, name=f"{PREFIX}-coordinate")
+    checks, releases = deployment.checks(), deployment.releases()
+    regional = [r for r in deployment.resources if own[r.urn] != "home" and r not in (*checks, *releases)]
+    home = {r.urn for r in deployment.resources if own[r.urn] == "home"}
 
     assert len(regional) > 4 * 7
     for resource in regional:
-        others = {urn for urn in resource.dependencies if own[urn] != own[resource.urn]} - {witness.urn}
-        if resource.type == TABLE_POLICY:
-            others.remove(coordinate.urn)
-        assert others <= waves, resource.name
+        others = {urn for urn in resource.dependencies - home if own[urn] != own[resource.urn]}
         in_its_wave = resource.type in (FUNCTION, POLICY) and "-gateway-" not in resource.name
-        assert len(others | (waves & resource.dependencies)) == in_its_wave, resource.name
+        last = resource.name.endswith("-own-policy")
+        assert others <= {releases[0].urn}, resource.name
+        if in_its_wave and own[resource.urn] != THREE[0] and not last:
+            assert others == {releases[0].urn}, resource.name
+        else:
+            assert others == set(), resource.name
+    for release in releases:
+        wave = [check.urn for check in checks if (own[check.urn] == THREE[0]) == (own[release.urn] == THREE[0])]
+        expected: set[str] = set() if own[release.urn] == "us-west-2" else set(wave)
+        assert release.dependencies & {check.urn for check in checks} == expected
+
+
+def test_the_new_coordinator_checks_itself_before_it_is_used(signed: Deployment) -> None:
+    """By its number, which nobody else calls."""
+    (itself,) = [r for r in signed.of(INVOCATION) if r.name.endswith("-coordinator-self")]
+    coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
+
+    assert itself.inputs["qualifier"] == "1"
+    assert json.loads(itself.inputs["input"]).keys() == {"self"}
+    assert coordinate.urn in itself.dependencies
+    assert signed.one(POLICY, role=f"{PREFIX}-coordinate", name="own").dependencies >= {itself.urn}
+    others = [r for r in signed.of(INVOCATION) if r is not itself]
+    for resource in (*others, *signed.of(ALIAS)):
+        if resource.inputs["functionName"] == f"{PREFIX}-coordinate":
+            assert itself.urn in resource.dependencies, resource.name
+    assert {r.inputs["qualifier"] for r in others} == {"deployments"}
 
 
 def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
@@ -93,8 +112,7 @@ def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
     assert "coordinator-reconcile can't be made" in str(error)
     assert deployment.outputs["urls"] == dict.fromkeys(TWO, FAILED), "no URL is given out"
     assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
-    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    assert coordinate.urn in deployment.one(TARGET).dependencies
+    assert deployment.one(ALIAS, name="deployments").urn in deployment.one(TARGET).dependencies
 
 
 @pytest.mark.parametrize("failing", [RECONCILE, "integers-coordinator-coordinate-function"])
@@ -106,11 +124,18 @@ def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
     assert str(error) == "the coordinator has not agreed to this deployment, so nothing is deleted"
 
 
-@pytest.mark.parametrize("kind", [TABLE, PERMISSION])
+@pytest.mark.parametrize("kind", [TABLE, FUNCTION])
 def test_nothing_is_reconciled_where_something_is_missing(kind: str) -> None:
     _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
 
     assert deployment.reconciling() == []
+
+
+@pytest.mark.parametrize("kind", [FUNCTION_URL, PERMISSION])
+def test_no_url_is_handed_out_that_cant_be_called(kind: str) -> None:
+    _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
+
+    assert deployment.outputs["urls"] == {HOME: FAILED}
 
 
 def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
@@ -135,7 +160,7 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     """Another home region is refused, but an update without a preview begins to replace resources before."""
     at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
 
-    assert len(at_home) == 15 + 3
+    assert len(at_home) == AT_HOME
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
 
 
@@ -185,7 +210,7 @@ def test_a_schedule_sends_the_coordinator_its_event(signed: Deployment) -> None:
 
     assert (rule.inputs["name"], rule.inputs["scheduleExpression"]) == (f"{PREFIX}-schedule", "rate(5 minutes)")
     assert target.inputs["rule"] == rule.inputs["name"]
-    assert target.inputs["arn"].endswith(f":function:{PREFIX}-coordinate")
+    assert target.inputs["arn"].endswith(f":function:{PREFIX}-coordinate:deployments")
     assert json.loads(target.inputs["input"]) == {"schedule": True}
     assert rule.inputs["region"] == target.inputs["region"] == HOME
 
@@ -193,7 +218,7 @@ def test_a_schedule_sends_the_coordinator_its_event(signed: Deployment) -> None:
 def test_only_this_rule_may_start_it(signed: Deployment) -> None:
     permission = signed.one(PERMISSION, principal="events.amazonaws.com")
 
-    assert permission.inputs["function"] == f"{PREFIX}-coordinate"
+    assert (permission.inputs["function"], permission.inputs["qualifier"]) == (f"{PREFIX}-coordinate", "deployments")
     assert permission.inputs["action"] == "lambda:InvokeFunction"
     assert permission.inputs["sourceArn"].endswith(f":{HOME}:123456789012:rule/{PREFIX}-schedule")
     assert permission.inputs["region"] == HOME
@@ -203,12 +228,16 @@ def test_a_run_that_fails_or_is_late_is_left_to_the_next(signed: Deployment) -> 
     once = {"maximumRetryAttempts": 0, "maximumEventAgeInSeconds": 60}
 
     assert signed.one(TARGET).inputs["retryPolicy"] == once
-    for qualifier in (None, "minting"):
+    for qualifier in ("deployments", "minting"):
         retries = signed.one(RETRIES, functionName=f"{PREFIX}-coordinate", region=HOME, qualifier=qualifier)
         assert once.items() <= retries.inputs.items()
 
 
-def test_minting_functions_have_an_alias_of_the_newest_code(signed: Deployment) -> None:
-    inputs = {"functionName": f"{PREFIX}-coordinate", "functionVersion": "$LATEST", "region": HOME, "name": "minting"}
+@pytest.mark.parametrize("name", ["deployments", "minting"])
+def test_only_the_coordinator_moves_its_aliases(signed: Deployment, name: str) -> None:
+    """At first they lead to the version that was checked. A later one moves them itself."""
+    alias = signed.one(ALIAS, name=name)
+    inputs = {"functionName": f"{PREFIX}-coordinate", "functionVersion": "1", "region": HOME}
 
-    assert inputs.items() <= signed.one(ALIAS).inputs.items()
+    assert inputs.items() <= alias.inputs.items()
+    assert {"functionVersion", "description"} <= set(alias.ignore_changes)

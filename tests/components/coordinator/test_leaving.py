@@ -46,7 +46,7 @@ def test_its_function_knows_where_to_go_and_no_other_one_does(deployment: Deploy
 
 
 def test_it_keeps_all_that_it_had(deployment: Deployment) -> None:
-    before = deploy(config(*FOUR, apiGateway=True, openCounters=True))
+    before = deploy(config(*FOUR, apiGateway=True, openCounters=True, dashboard=True))
 
     alarms = {r.urn for r in before.of(ALARM) if r.inputs["region"] == GONE}
     assert len(alarms) == 4

@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import pulumi
+import pulumi_aws as aws
 import pytest
 
+from components.gateway import Gateway, templates
 from components.gateway import openapi as gateway_api
-from components.gateway import templates
-from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE
+from components.settings import settings_of
+from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE, TOPIC
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
@@ -86,8 +89,8 @@ def test_every_method_asks_its_regions_dynamodb(on: Deployment, region: str) -> 
             assert integration["uri"] == f"arn:aws:apigateway:{region}:dynamodb:action/UpdateItem"
             assert integration["credentials"] == f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-gateway-{region}"
             assert integration["passthroughBehavior"] == "never"
-            statuses = {response["statusCode"] for response in integration["responses"].values()}
-            assert statuses <= set(operation["responses"]), "a method answers with what it declares"
+            statuses = [response["statusCode"] for response in integration["responses"].values()]
+            assert sorted(statuses) == sorted(operation["responses"]), "each has a status of its own, which is declared"
 
 
 def test_the_key_of_the_write_up_is_required(on: Deployment) -> None:
@@ -150,6 +153,25 @@ def test_what_passes_by_itself_is_said_to(on: Deployment) -> None:
     assert transient == {"API_CONFIGURATION_ERROR", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT", "THROTTLED"}
     assert {responses[kind]["statusCode"] for kind in transient} == {"503"}
     assert "REQUEST_TOO_LARGE" not in responses, "which API Gateway lets nobody change"
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
+    """At once: what callers don't see, which is the API until it is deployed and what its role may do; and a pause."""
+
+    def program() -> None:
+        settings = settings_of({"home": HOME, "regions": [HOME], "paused": [HOME] if paused else []}, PREFIX)
+        key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
+        table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
+        check = aws.sns.Topic("check", name="check", region=HOME)
+        Gateway("gateway", settings, HOME, table, pulumi.ResourceOptions(), after=[check])
+
+    deployment = deploy(config(HOME), program=program)
+
+    check = deployment.one(TOPIC).urn
+    waiting = {resource.type for resource in deployment.resources if check in resource.dependencies}
+    assert waiting == (set() if paused else {API_DEPLOYMENT})
+    assert deployment.one(API_DEPLOYMENT).urn in deployment.one(STAGE).dependencies
 
 
 def test_access_logs_are_off(on: Deployment) -> None:

@@ -1,7 +1,6 @@
 """API Gateway's mapping templates, rendered as API Gateway renders them, on a real table."""
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +15,7 @@ from components.gateway.templates import unavailable_template
 from components.settings import settings_of
 from global_integers_core.lattice import MAX_INTEGER, Place
 from global_integers_core.names import COUNTER_NAME
+from local.apigateway.data_model import Integration, imported
 from local.apigateway.rest_api import Rendered, render
 from tests.lambda_.coordinator_calls import HOME, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
@@ -60,27 +60,27 @@ HOSTILE = [
 ]
 
 
-def operation(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> dict[str, Any]:
+def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> Integration:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
     layout = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
-    return document(settings_of(layout, "gateway"), arn, role)["paths"][path]["get"]["x-amazon-apigateway-integration"]
+    return imported(document(settings_of(layout, "gateway"), arn, role)).resources[path]["GET"].method_integration
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:
     """Return the request to DynamoDB, which must be JSON."""
-    template = operation(table, route)["requestTemplates"]["application/json"]
+    template = integration_of(table, route).request_templates["application/json"]
     return json.loads(render(template, parameters, "").text)
 
 
-def response_to(integration: dict[str, Any], status: int, body: str) -> Response:
+def response_to(integration: Integration, status: int, body: str) -> Response:
     """Return the response that DynamoDB's status and body are turned into."""
-    pattern = next(p for p in integration["responses"] if p == "default" or re.fullmatch(p, str(status)))
-    response = integration["responses"][pattern]
-    ((content_type, template),) = response["responseTemplates"].items()
+    response = integration.response_to(status)
+    assert response is not None
+    ((content_type, template),) = response.response_templates.items()
     rendered: Rendered = render(template, {}, body)
     headers = {"Content-Type": content_type, **rendered.headers}
-    return Response(rendered.status or int(response["statusCode"]), headers, json.loads(rendered.text))
+    return Response(rendered.status or int(response.status_code), headers, json.loads(rendered.text))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def gateway(stack: Stack) -> Gateway:
     ) -> Response:
         in_path = {"counter": counter} if "{" in path else {}
         request = request_for(stack.counters, path, path=in_path, querystring=query)
-        integration = operation(stack.counters, path, ("eu-west-1", "us-west-2") if leaving else ())
+        integration = integration_of(stack.counters, path, ("eu-west-1", "us-west-2") if leaving else ())
         try:
             reply = stack.aws.client("dynamodb", HOME).update_item(**request)
         except ClientError as error:
@@ -197,7 +197,7 @@ def test_a_region_that_has_left_says_where_to_go(stack: Stack, gateway: Gateway,
 def test_other_refusals_are_problem_documents(kind: str, status: int, retry: bool) -> None:
     body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": 'a "message"'})
 
-    found, headers, document = response_to(operation("t"), 400, body)
+    found, headers, document = response_to(integration_of("t"), 400, body)
     assert (found, document["status"]) == (status, status)
     assert (headers.get("Retry-After") == "1") == retry
     assert headers["Content-Type"] == "application/problem+json"
@@ -220,14 +220,14 @@ def test_what_dynamodb_finds_invalid_is_the_callers_fault_only_where_it_is(
 ) -> None:
     body = json.dumps({"__type": "com.amazon.coral.validate#ValidationException", "message": message})
 
-    found, headers, document = response_to(operation("t"), 400, body)
+    found, headers, document = response_to(integration_of("t"), 400, body)
     assert (found, document["status"], detail in document["detail"]) == (status, status, True)
     assert ("Retry-After" in headers) == (detail == "try again")
 
 
 @pytest.mark.parametrize(("status", "body"), [(500, ""), (503, "<html>"), (200 + 100, "{}")])
 def test_a_reply_that_is_not_dynamodbs_is_a_transient_error(status: int, body: str) -> None:
-    found, headers, document = response_to(operation("t"), status, body)
+    found, headers, document = response_to(integration_of("t"), status, body)
 
     assert (found, headers["Retry-After"], document["status"]) == (503, "1", 503)
     assert render(unavailable_template(), {}, "").status == 503
@@ -284,7 +284,7 @@ def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
 )
 def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) -> None:
     """Of a repeated one, `$input.params` has the last value."""
-    template = operation("t", "/counter")["requestTemplates"]["application/json"]
+    template = integration_of("t", "/counter").request_templates["application/json"]
     last = {name: values[-1] for name, values in query.items()}
 
     request = json.loads(render(template, {"querystring": last}, "", query).text)

@@ -9,6 +9,7 @@ are several readings, and what an alarm does must not depend on which is right.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 MINUTE = 60
@@ -32,8 +33,10 @@ class Series:
         self.points.setdefault(key, []).append((at, value))
 
     def read(self, region: str, documents: Iterable[Mapping[str, Any]], start: float = 0) -> None:
-        """Add the metrics of log lines in the embedded metric format, by their times since `start`."""
+        """Add the metrics of log lines, by their times since `start`: of those in the embedded metric format."""
         for document in documents:
+            if "_aws" not in document:
+                continue
             at = document["_aws"]["Timestamp"] / 1000 - start
             for directive in document["_aws"]["CloudWatchMetrics"]:
                 for names in directive["Dimensions"]:
@@ -55,10 +58,17 @@ class Reading(NamedTuple):
     """How many periods before an alarm's own are looked at where data are missing."""
     dynamodb_ignores: bool = False
     """Whether missing data of AWS/DynamoDB keep an alarm as it was, whatever it says."""
+    statistic_sets: bool = False
+    """Whether Lambda publishes the metrics of `MAYBE_SETS` as statistic sets, which have no percentiles."""
 
 
 LIKELY = Reading()
-READINGS = [Reading(further, ignores) for further in (0, 1, 2, 5) for ignores in (False, True)]
+READINGS = [Reading(*each) for each in product((0, 1, 2, 5), (False, True), (False, True))]
+
+MAYBE_SETS = frozenset({"UrlRequestLatency"})
+"""Lambda guide, "Monitoring Lambda function URLs", says Average or Max. A percentile needs raw data (CloudWatch API
+reference, GetMetricStatistics). For `Duration` of functions and `Latency` of APIs, CloudWatch's guide itself recommends
+alarms on a percentile ("Recommended alarms")."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,10 @@ class AlarmData:
         statistic = asked["stat"] if filled else asked.get("statistic") or asked["extendedStatistic"]
         metric = (alarm["region"], asked["namespace"], asked["metricName"], dimensions)
         return cls(metric, statistic, asked["period"], filled)
+
+    def has_none_by(self, reading: Reading) -> bool:
+        """Return whether there are no data, whatever happens: a percentile of what is published as statistic sets."""
+        return reading.statistic_sets and self.statistic.startswith("p") and self.metric[2] in MAYBE_SETS
 
 
 def history(alarm: Input, series: Series, minutes: int, *, start: int = 0, reading: Reading = LIKELY) -> list[str]:
@@ -128,7 +142,7 @@ def _state(alarm: Input, series: Series, now: float, before: str, reading: Readi
     points: list[bool | None] = []
     for number in range(wanted):
         end = now - number * data.period
-        values = series.between(data.metric, end - data.period, end)
+        values = [] if data.has_none_by(reading) else series.between(data.metric, end - data.period, end)
         if number < periods and _few(alarm, values):
             return before
         if values or data.filled:

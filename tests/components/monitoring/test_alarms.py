@@ -32,7 +32,9 @@ from tests.lambda_.coordinate.sample_records import items_of, record, register
 
 OTHER = "eu-west-1"
 EVERY = 5
-URL_LATENCY = ("AWS/Lambda", "UrlRequestLatency", {"FunctionName": f"{PREFIX}-mint"})
+FUNCTION = {"FunctionName": f"{PREFIX}-mint"}
+OF_FUNCTION = (("AWS/Lambda", "Duration", FUNCTION), ("AWS/Lambda", "UrlRequestLatency", FUNCTION))
+"""A request that takes long is in both."""
 API = {"AWS_IAM": {"ApiName": f"{PREFIX}-domain"}, "NONE": {"ApiId": f"integers-domain-{OTHER}-http-id"}}
 """The dimensions of the API's metrics in the other region, by who may call."""
 
@@ -153,14 +155,15 @@ def test_it_ends_a_quarter_of_an_hour_after_the_last_bad_period(
     assert set(states[bad_until + 15 :]) == {"OK"}
 
 
-def slow(each_minute: int, share: float, metric: tuple[str, str, dict[str, str]] = URL_LATENCY) -> Series:
+def slow(each_minute: int, share: float, *metrics: tuple[str, str, dict[str, str]]) -> Series:
     """Return so many requests each minute, of which a share takes two seconds and the others 20 ms."""
     series = Series()
     for minute in range(1, 31):
         for number in range(each_minute):
             at = minute * MINUTE - MINUTE * number / each_minute
             late = number < each_minute * share
-            series.put(OTHER, *metric, at, 2000 if late else 20)
+            for metric in metrics:
+                series.put(OTHER, *metric, at, 2000 if late else 20)
     return series
 
 
@@ -170,7 +173,7 @@ def slow(each_minute: int, share: float, metric: tuple[str, str, dict[str, str]]
 def test_a_region_is_slow_by_one_in_a_hundred_requests(
     each_minute: int, share: float, goes_off: bool, deployment: Deployment
 ) -> None:
-    assert fires(alarm(deployment, "latency", OTHER), slow(each_minute, share), 30) == goes_off
+    assert fires(alarm(deployment, "latency", OTHER), slow(each_minute, share, *OF_FUNCTION), 30) == goes_off
 
 
 @pytest.fixture(params=["AWS_IAM", "NONE"])
@@ -404,6 +407,19 @@ def series_of(values: dict[float, float], region: str = "eu-west-1", **dimension
     for minute, value in values.items():
         made.put(region, "N", "M", dimensions or {"A": "1"}, minute * MINUTE, value)
     return made
+
+
+def test_evaluator_has_no_percentile_of_statistic_sets() -> None:
+    """Which is why no alarm is on a percentile of what may be published so."""
+    of_url = {**MADE, "metricName": "UrlRequestLatency", "statistic": None, "extendedStatistic": "p99"}
+    of_url |= {"evaluateLowSampleCountPercentiles": "evaluate"}
+    series = Series()
+    for minute in (1, 2, 3):
+        series.put("eu-west-1", "N", "UrlRequestLatency", {"A": "1"}, minute * MINUTE, 5)
+
+    greatest = of_url | {"extendedStatistic": None, "statistic": "Maximum"}
+    assert {states[-1] for states in histories(of_url, series, 3)} == {"ALARM", "OK"}
+    assert {states[-1] for states in histories(greatest, series, 3)} == {"ALARM"}
 
 
 def last(values: dict[float, float], minutes: int = 3, **changed: Any) -> str:

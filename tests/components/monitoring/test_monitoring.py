@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
+from coordinate.metrics import NAMESPACE, OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
 from components.monitoring.alarms import alarms
 from components.monitoring.dashboard import body
@@ -23,7 +23,7 @@ from tests.components.aws_answers import (
     TABLE,
     TOPIC,
 )
-from tests.components.monitoring.evaluation import AlarmData, composite
+from tests.components.monitoring.evaluation import MAYBE_SETS, AlarmData, composite
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, stack_metrics
 
@@ -40,9 +40,11 @@ OPERATION_METRICS = {"ThrottledRequests"}
 
 
 def lines(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Return region, namespace, name and dimensions of every metric on the dashboard."""
-    shown = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])
-    for widget in shown["widgets"]:
+    """Return region, namespace, name and dimensions of every metric on the dashboard, if there is one."""
+    widgets = [
+        each for made in deployment.of(DASHBOARD) for each in json.loads(made.inputs["dashboardBody"])["widgets"]
+    ]
+    for widget in widgets:
         for namespace, name, *dimensions, options in widget["properties"].get("metrics", ()):
             yield options["region"], namespace, name, dict(zip(dimensions[::2], dimensions[1::2], strict=True))
 
@@ -52,6 +54,19 @@ def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict
     for made in deployment.of(ALARM):
         region, namespace, name, dimensions = AlarmData.of(made.inputs).metric
         yield region, namespace, name, dict(dimensions)
+
+
+@pytest.mark.parametrize("apis", [True, False])
+def test_no_graph_has_a_percentile_that_may_not_exist(apis: bool) -> None:
+    shown = [
+        (line[1], line[-1]["stat"])
+        for widget in body(stack_metrics(*THREE, apis=apis))["widgets"]
+        for line in widget["properties"].get("metrics", ())
+    ]
+
+    assert ("UrlRequestLatency", "Maximum") in shown
+    assert ("Duration", "p99") in shown
+    assert [metric for metric, statistic in shown if statistic.startswith("p") and metric in MAYBE_SETS] == []
 
 
 def names(deployment: Deployment, kind: str, region: str, key: str) -> set[str]:
@@ -76,15 +91,14 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             return name in TABLE_METRICS and table in names(deployment, TABLE, region, "name")
         case "GlobalIntegers", {"Stack": stack, **rest}:
             (coordinator,) = [f for f in deployment.of(FUNCTION) if f.inputs["name"].endswith("-coordinate")]
-            written_here = (coordinator.inputs["region"], coordinator.inputs["environment"]["variables"]["STACK"])
-            if written_here != (region, stack):
+            variables = coordinator.inputs["environment"]["variables"]
+            if (coordinator.inputs["region"], variables["STACK"]) != (region, stack):
                 return False
+            of_dashboard = "DASHBOARD" in variables
             if rest.keys() == {"Region"}:
-                return (
-                    name in OF_A_REGION
-                    and rest["Region"] in json.loads(deployment.reconcile().inputs["input"])["desired"]["regions"]
-                )
-            return name in UNITS and (not rest or (name == "Failed" and rest == {"Run": "schedule"}))
+                regions = json.loads(deployment.reconcile().inputs["input"])["desired"]["regions"]
+                return of_dashboard and name in OF_A_REGION and rest["Region"] in regions
+            return not rest and name in (*OF_ALARMS, *(OF_DASHBOARD if of_dashboard else ()))
         case _:
             return False
 
@@ -94,7 +108,8 @@ def test_every_metric_of_an_alarm_or_a_graph_exists(name: str, request: pytest.F
     deployment: Deployment = request.getfixturevalue(name)
     used = [*lines(deployment), *used_by_alarms(deployment)]
 
-    assert len(used) > 10 * len(deployment.outputs["regions"])
+    assert len(used) >= 4 * len(deployment.outputs["regions"]) + 5
+    assert bool([*lines(deployment)]) == (name != "one")
     assert [metric for metric in used if not exists(deployment, *metric)] == []
 
 
@@ -150,10 +165,23 @@ def test_the_dashboard_keeps_cloudwatchs_limits(apis: bool) -> None:
     assert max(x for x, _ in cells) < 24
 
 
-def test_there_is_one_dashboard_at_home(signed: Deployment, elsewhere: Deployment) -> None:
-    for deployment, home in ((signed, HOME), (elsewhere, "us-west-2")):
-        made = deployment.one(DASHBOARD).inputs
-        assert (made["region"], made["dashboardName"]) == (home, PREFIX)
+def test_there_is_one_dashboard_at_home_if_it_is_wanted(signed: Deployment, elsewhere: Deployment) -> None:
+    made = elsewhere.one(DASHBOARD).inputs
+
+    assert (made["region"], made["dashboardName"]) == ("us-west-2", PREFIX)
+    assert signed.of(DASHBOARD) == []
+
+
+def test_every_metric_that_costs_is_used(elsewhere: Deployment, signed: Deployment) -> None:
+    """CloudWatch charges each metric of a namespace of one's own, whether anybody looks at it or not."""
+    regions: list[str] = elsewhere.outputs["regions"]
+    paid = {(name, None) for name in (*OF_ALARMS, *OF_DASHBOARD)} | {(n, r) for n in OF_A_REGION for r in regions}
+
+    def own(used: Iterator[tuple[str, str, str, dict[str, str]]]) -> set[tuple[str, str | None]]:
+        return {(name, dimensions.get("Region")) for _, namespace, name, dimensions in used if namespace == NAMESPACE}
+
+    assert own(used_by_alarms(signed)) == {(name, None) for name in OF_ALARMS}
+    assert own(used_by_alarms(elsewhere)) | own(lines(elsewhere)) == paid
 
 
 def test_its_first_row_has_a_line_for_each_region() -> None:
@@ -164,7 +192,10 @@ def test_its_first_row_has_a_line_for_each_region() -> None:
     assert labels == [
         [*THREE, "us-west-2 (leaving)"],
         [*THREE],
-        [f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")],
+        [
+            *(f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")),
+            *(f"{r} slowest" for r in THREE),
+        ],
         [*THREE],
     ]
 
@@ -183,7 +214,7 @@ def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
         ("us-west-2 (domain) (leaving)", "SampleCount"),
     ]
     assert shown(errors) == [(HOME, "Sum"), (f"{HOME} (domain)", "Sum")]
-    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99"]
+    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99", "Maximum"]
 
 
 def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
@@ -201,7 +232,7 @@ def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> Non
     reconcile = signed.reconcile().urn
 
     assert reconcile in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
-    waiting = [r.name for r in (*signed.of(ALARM), signed.one(DASHBOARD)) if reconcile in r.dependencies]
+    waiting = [r.name for r in signed.of(ALARM) if reconcile in r.dependencies]
     assert waiting == ["integers-monitoring-noRun"], "all others are there even if the first deployment fails"
 
 
@@ -239,7 +270,7 @@ def test_alarms_are_switched_off_one_by_one_or_all() -> None:
     only = alarms(stack_metrics(HOME, "a", thresholds={"*": 0, "errors": 7}))
     assert [(alarm.name, alarm.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
 
-    none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"]))
+    none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"], dashboard=True))
     assert none.of(ALARM) == none.of(COMPOSITE) == none.of(TOPIC) == []
     assert none.one(DASHBOARD).inputs["dashboardName"] == PREFIX
 

@@ -11,6 +11,7 @@ from local.paths import ROOT
 from tests.components.aws_answers import (
     ALARM,
     BUDGET,
+    DASHBOARD,
     FUNCTION,
     FUNCTION_URL,
     LOG_GROUP,
@@ -32,7 +33,7 @@ DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" 
 TWO = (HOME, "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in (*TWO, "us-west-2")}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
-CHECK = "integers-coordinator-check-eu-west-1"
+RELEASE = "integers-coordinator-release-eu-west-1"
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
 
 OTHER: dict[str, Any] = {
@@ -65,6 +66,7 @@ OTHER: dict[str, Any] = {
     "hostedZone": "example.com",
     "functionUrls": False,
     "alarms": {"throttles": 5},
+    "dashboard": True,
     "alarmEmails": ["operator@shop.example"],
     "alarmTopics": {"us-east-1": TOPIC.replace("eu-west-1", HOME)},
     "protect": False,
@@ -131,8 +133,9 @@ def origins(deployment: Deployment) -> Any:
     return (first(FUNCTION_URL, "cors")(deployment) or {"allowOrigins": None})["allowOrigins"]
 
 
-def checked(deployment: Deployment) -> list[str]:
-    return [check.name.partition("-check-")[2] for check in deployment.checks()]
+def paused(deployment: Deployment) -> list[str]:
+    events = [json.loads(check.inputs["input"])["check"] for check in deployment.checks()]
+    return [event["region"] for event in events if "paused" in event]
 
 
 CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
@@ -151,8 +154,8 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
         30,
     ),
     "reservedConcurrency": (lambda deployment: mint(deployment)["reservedConcurrentExecutions"], 5),
-    "paused": (lambda deployment: "eu-west-1" in checked(deployment), False),
-    "waves": (lambda d: [c.name for c in d.checks() if c.urn in minting(d).dependencies], [CHECK]),
+    "paused": (paused, ["eu-west-1"]),
+    "waves": (lambda d: [r.name for r in d.releases() if r.urn in minting(d).dependencies], [RELEASE]),
     "callers": (lambda deployment: json.loads(variable("CALLERS")(deployment) or "{}"), CALLERS),
     "iamPath": (first(ROLE, "path"), "/shop/"),
     "permissionsBoundary": (first(ROLE, "permissionsBoundary"), OTHER["permissionsBoundary"]),
@@ -170,6 +173,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "hostedZone": (first(RECORD, "zoneId"), "Z123"),
     "functionUrls": (lambda deployment: len(deployment.of(FUNCTION_URL)), 0),
     "alarms": (lambda d: d.one(ALARM, name=f"{PREFIX}-throttles", region=HOME).inputs["threshold"], 5),
+    "dashboard": (lambda d: (len(d.of(DASHBOARD)), coordinating("DASHBOARD")(d)), (1, "true")),
     "alarmEmails": (first(SUBSCRIPTION, "endpoint"), "operator@shop.example"),
     "alarmTopics": (
         lambda d: [topic.endswith(":operators") for topic in first(ALARM, "alarmActions")(d)],

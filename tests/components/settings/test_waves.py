@@ -1,20 +1,29 @@
-"""Minting functions are updated wave after wave, and each wave is checked before the next one."""
+"""Minting functions are updated wave after wave: checked, released to callers, and then comes the next wave."""
 
 import json
 from typing import Any
 
 import pytest
 
-from tests.components.aws_answers import FUNCTION, FUNCTION_URL, LOG_GROUP, POLICY, ROLE, TABLE
+from tests.components.aws_answers import ALIAS, FUNCTION, FUNCTION_URL, LOG_GROUP, POLICY, ROLE, TABLE
 from tests.components.recording import Aws, Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly, settings
 
 ONE, TWO, OTHER = THREE
 
 
-def checked(check: Registration) -> dict[str, str]:
-    """Return which region is checked, its default counter, and the digest of its minting function."""
+def checked(check: Registration) -> dict[str, Any]:
+    """Return which version of which region is checked, its default counter, and the digest of its function."""
     return json.loads(check.inputs["input"])["check"]
+
+
+def released(release: Registration) -> dict[str, Any]:
+    return json.loads(release.inputs["input"])["release"]
+
+
+def release_of(deployment: Deployment, region: str) -> Registration:
+    (release,) = [release for release in deployment.releases() if released(release)["region"] == region]
+    return release
 
 
 def check_of(deployment: Deployment, region: str) -> Registration:
@@ -23,12 +32,12 @@ def check_of(deployment: Deployment, region: str) -> Registration:
 
 
 def waves(deployment: Deployment) -> list[list[str]]:
-    """Return the regions that are checked, by the checks that their functions wait for: the fewest first."""
-    checks = {check.urn for check in deployment.checks()}
+    """Return the regions that are checked, by the releases that their functions wait for: the fewest first."""
+    releases = {release.urn for release in deployment.releases()}
     found: dict[frozenset[str], list[str]] = {}
     for check in deployment.checks():
         region = checked(check)["region"]
-        found.setdefault(mint(deployment, region).dependencies & checks, []).append(region)
+        found.setdefault(mint(deployment, region).dependencies & releases, []).append(region)
     return [sorted(wave) for wave in found.values()]
 
 
@@ -36,8 +45,12 @@ def mint(deployment: Deployment, region: str) -> Registration:
     return deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
 
 
-def own_policy(deployment: Deployment, region: str) -> Registration:
-    return deployment.one(POLICY, role=f"{PREFIX}-mint-{region}")
+def policy(deployment: Deployment, region: str, name: str) -> Registration:
+    return deployment.one(POLICY, role=f"{PREFIX}-mint-{region}", name=name)
+
+
+def alias(deployment: Deployment, region: str) -> Registration:
+    return deployment.one(ALIAS, functionName=f"{PREFIX}-mint", region=region)
 
 
 @pytest.mark.parametrize(
@@ -61,38 +74,94 @@ def test_every_region_is_in_a_wave(waves: dict[str, Any], expected: list[list[st
 
 def test_the_regions_that_mint_are_checked_in_their_waves(signed: Deployment) -> None:
     assert waves(signed) == [[ONE], [OTHER, TWO]]
-    assert waves(deploy(config(ONE, TWO, leaving=["us-west-2"], paused=[ONE]))) == [[TWO]]
+    assert waves(deploy(config(ONE, TWO, leaving=["us-west-2"]))) == [[ONE], [TWO]]
 
 
-def test_a_wave_waits_for_all_checks_of_the_one_before() -> None:
+def test_a_wave_waits_for_all_releases_of_the_one_before() -> None:
     more = "sa-east-1"
     deployment = deploy(config(*THREE, more, waves=[[TWO], ["rest"], [ONE]], leaving=["us-west-2"]))
-    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn
-    before = {coordinate}
+    before = {deployment.one(ALIAS, name="deployments").urn}
 
-    for wave, checked_regions in (([TWO], [TWO]), ([OTHER, more, "us-west-2"], [OTHER, more]), ([ONE], [ONE])):
+    for wave, minting in (([TWO], [TWO]), ([OTHER, more, "us-west-2"], [OTHER, more]), ([ONE], [ONE])):
         for region in wave:
             assert before <= mint(deployment, region).dependencies
-            assert before <= own_policy(deployment, region).dependencies
-        checks = {region: check_of(deployment, region) for region in checked_regions}
-        for region, check in checks.items():
-            assert {mint(deployment, region).urn, coordinate} <= check.dependencies
-        before = {check.urn for check in checks.values()}
-    left = mint(deployment, "us-west-2").urn
-    assert not any(left in check.dependencies for check in deployment.checks()), "it may never come back"
+            assert before <= policy(deployment, region, "next").dependencies
+        checks = {check_of(deployment, region).urn for region in minting}
+        for region in minting:
+            assert mint(deployment, region).urn in check_of(deployment, region).dependencies
+            assert checks | {alias(deployment, region).urn} <= release_of(deployment, region).dependencies
+        before = {release_of(deployment, region).urn for region in minting}
+
+
+def test_an_alias_is_made_after_its_first_check(signed: Deployment) -> None:
+    """From then on, the coordinator moves it, and Pulumi doesn't."""
+    for region in THREE:
+        assert check_of(signed, region).urn in alias(signed, region).dependencies
+        assert alias(signed, region).inputs["functionVersion"] == "1"
+        assert {"functionVersion", "description"} <= set(alias(signed, region).ignore_changes)
+        url = signed.one(FUNCTION_URL, region=region)
+        assert url.inputs["qualifier"] == "live"
+        assert released(release_of(signed, region))["url"] == f"https://abc{region}.lambda-url.{region}.on.aws/"
+
+
+def test_a_right_goes_when_callers_reach_the_new_version(signed: Deployment) -> None:
+    """What it needs itself is allowed before it exists."""
+    for region in THREE:
+        function, release = mint(signed, region), release_of(signed, region)
+        assert policy(signed, region, "next").urn in function.dependencies
+        assert release.urn in policy(signed, region, "own").dependencies
+        assert policy(signed, region, "own").ignore_changes == ()
+
+
+def test_a_paused_region_has_no_check_until_it_runs_again() -> None:
+    """Nothing of its old version is taken away: it comes back with it."""
+    deployment = deploy(config(ONE, TWO, paused=[ONE]))
+
+    for event in (checked(check_of(deployment, ONE)), released(release_of(deployment, ONE))):
+        assert event["paused"] is True
+    assert "paused" not in checked(check_of(deployment, TWO))
+    assert policy(deployment, ONE, "own").ignore_changes == ("policy",)
+    assert policy(deployment, TWO, "own").ignore_changes == ()
+
+
+def test_nobody_waits_for_a_region_that_leaves() -> None:
+    """It may be one that never comes back."""
+    deployment = deploy(config(ONE, TWO, leaving=["us-west-2"], waves=[["us-west-2"], ["rest"]]))
+    release = release_of(deployment, "us-west-2")
+    checks = {check.urn for check in deployment.checks()}
+
+    assert released(release)["leaving"] is True
+    assert [check for check in deployment.checks() if checked(check)["region"] == "us-west-2"] == []
+    assert not checks & release.dependencies
+    for each in (
+        *deployment.checks(),
+        *(release_of(deployment, region) for region in (ONE, TWO)),
+        deployment.reconcile(),
+    ):
+        assert release.urn not in each.dependencies
+        assert mint(deployment, "us-west-2").urn not in each.dependencies
+
+
+def test_a_build_is_the_same_in_all_regions(signed: Deployment) -> None:
+    """By it, the coordinator says which aliases have moved."""
+    (build,) = {checked(check)["build"] for check in signed.checks()}
+    (other,) = {checked(check)["build"] for check in deploy(config(ONE, TWO, memorySize=512)).checks()}
+
+    assert build != other
 
 
 def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
-    checks = {check.urn for check in signed.checks()}
+    checks = {check.urn for check in (*signed.checks(), *signed.releases())}
 
-    for kind in (TABLE, LOG_GROUP, ROLE, FUNCTION_URL):
+    for kind in (TABLE, LOG_GROUP, ROLE):
         assert [resource.name for resource in signed.of(kind) if checks & resource.dependencies] == []
 
 
-def test_after_a_bad_check_no_other_region_is_changed() -> None:
-    error, deployment = deploy_badly(config(ONE, TWO), failing="integers-coordinator-check-us-east-1")
+@pytest.mark.parametrize("failing", ["check", "release"])
+def test_after_a_bad_check_no_other_region_is_changed(failing: str) -> None:
+    error, deployment = deploy_badly(config(ONE, TWO), failing=f"integers-coordinator-{failing}-us-east-1")
 
-    assert "check-us-east-1 can't be made" in str(error)
+    assert f"{failing}-us-east-1 can't be made" in str(error)
     assert [f.inputs["region"] for f in deployment.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-mint"] == [ONE]
     assert deployment.reconciling() == []
 
@@ -106,10 +175,10 @@ def test_after_the_last_wave_the_layout_is_reconciled() -> None:
 
 
 def test_a_check_is_a_new_invocation_at_home(signed: Deployment) -> None:
-    for check in signed.checks():
+    for check in (*signed.checks(), *signed.releases()):
         assert (check.inputs["region"], check.inputs["functionName"]) == (HOME, f"{PREFIX}-coordinate")
         assert check.inputs["lifecycleScope"] == "CREATE_ONLY"
-        assert checked(check)["counter"] == "integers"
+    assert {checked(check)["counter"] for check in signed.checks()} == {"integers"}
 
 
 @pytest.mark.parametrize("changed", [{"memorySize": 512}, {"lease": 100}])
@@ -126,6 +195,7 @@ def test_what_changes_no_function_checks_nothing(signed: Deployment) -> None:
     for region in THREE:
         assert check_of(changed, region).inputs["input"] == check_of(signed, region).inputs["input"]
         assert check_of(changed, region).urn == check_of(signed, region).urn
+        assert release_of(changed, region).inputs["input"] == release_of(signed, region).inputs["input"]
 
 
 def test_a_preview_knows_whether_a_check_runs(one: Deployment) -> None:

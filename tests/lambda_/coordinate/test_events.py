@@ -1,9 +1,20 @@
 """What the coordinator may be asked for, and how it refuses what it may not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.events import Check, Create, Grant, ScheduledRun, admissible, request_of
+from coordinate.events import (
+    Back,
+    Check,
+    CheckSelf,
+    Create,
+    Grant,
+    Release,
+    ScheduledRun,
+    admissible,
+    request_of,
+)
 from coordinate.protocol.model import Deploy, Refused
 
 from global_integers_core.lattice import MAX_REGIONS
@@ -42,11 +53,30 @@ def test_a_deployment_may_still_name_a_counter_that_nobody_can_create_now(counte
     assert isinstance(found, Deploy)
 
 
-def test_a_check_names_a_region_and_the_default_counter() -> None:
-    event = {"check": {"region": "us-east-1", "counter": "integers", "version": "1+f", "digest": "ab12"}}
+ASKED = {"region": "us-east-1", "counter": "integers", "version": "12", "code": "1+f", "build": "3f", "digest": "ab"}
+CHECK = Check("us-east-1", "integers", "12", "1+f", "3f")
 
-    assert request_of(event) == Check("us-east-1", "integers", "1+f")
-    assert refusal({**event, "schedule": True}).startswith("the event has schedule and check; ")
+
+def test_a_check_names_a_region_its_version_and_its_build() -> None:
+    assert request_of({"check": ASKED}) == CHECK
+    assert request_of({"check": {**ASKED, "paused": True}}) == replace(CHECK, paused=True)
+    assert refusal({"check": ASKED, "schedule": True}).startswith("the event has schedule and check; ")
+
+
+def test_a_release_is_a_check_and_where_callers_are() -> None:
+    url = "https://abc.lambda-url.us-east-1.on.aws/"
+
+    assert request_of({"release": ASKED}) == Release(CHECK)
+    assert request_of({"release": {**ASKED, "url": url}}) == Release(CHECK, url)
+    assert request_of({"release": {**ASKED, "leaving": True}}) == Release(CHECK, leaving=True)
+
+
+def test_a_version_of_the_coordinator_is_asked_to_check_itself() -> None:
+    assert request_of({"self": "ab12"}) == CheckSelf()
+
+
+def test_the_way_back_is_one_word() -> None:
+    assert request_of({"back": True}) == Back()
 
 
 def test_the_same_desired_state_has_the_same_text() -> None:
@@ -72,8 +102,12 @@ EVENTS: dict[str, dict[str, Any]] = {
     "delete": {"delete": ["orders"]},
     "deployment": DEPLOYMENT,
     "schedule": {"schedule": True},
-    "check": {"check": {"region": "us-east-1", "counter": "integers"}},
+    "check": {"check": ASKED},
+    "release": {"release": ASKED},
+    "back": {"back": True},
 }
+LATEST = ("", "$LATEST")
+"""What both mean the newest code, which may not have been checked."""
 
 
 @pytest.mark.parametrize("open_counters", [False, True])
@@ -81,7 +115,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 def test_the_alias_takes_only_what_minting_functions_ask_for(name: str, open_counters: bool) -> None:
     request = request_of(EVENTS[name])
     most = 50 if open_counters else 0
-    assert admissible(request, "", most) is request
+    assert admissible(request, "deployments", most) is request
 
     if name == "grant":
         assert admissible(request, "minting", most) is request
@@ -94,11 +128,24 @@ def test_the_alias_takes_only_what_minting_functions_ask_for(name: str, open_cou
 
 
 @pytest.mark.parametrize("name", EVENTS)
-@pytest.mark.parametrize("qualifier", ["1", "$LATEST", "Minting", "minting:1", "live"])
+@pytest.mark.parametrize("qualifier", [*LATEST, "1", "Minting", "minting:1", "deployments:1", "live"])
 def test_every_other_qualifier_is_refused(name: str, qualifier: str) -> None:
     with pytest.raises(Refused) as refused:
         admissible(request_of(EVENTS[name]), qualifier, 50)
-    assert str(refused.value).startswith(f"the coordinator takes nothing as {qualifier!r}; ")
+    by = f"as {qualifier!r}" if qualifier else "without an alias"
+    assert str(refused.value).startswith(f"the coordinator doesn't take this {by}; call it by its alias 'deployments'")
+
+
+@pytest.mark.parametrize("qualifier", [*LATEST, "1", "12"])
+def test_a_version_does_nothing_but_check_itself(qualifier: str) -> None:
+    assert admissible(CheckSelf(), qualifier, 0) == CheckSelf()
+
+
+@pytest.mark.parametrize("alias", ["deployments", "minting", "live"])
+def test_no_alias_is_asked_to_check_itself(alias: str) -> None:
+    """It leads to a version that has done so."""
+    with pytest.raises(Refused, match=r"^self: only a deployment sends this"):
+        admissible(CheckSelf(), alias, 50)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +171,8 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
 @pytest.mark.parametrize(
     ("event", "has"),
     [
-        ({}, "neither desired nor schedule nor create nor delete"),
-        ({"anything": 1}, "neither desired nor schedule nor create nor delete"),
+        ({}, "neither schedule nor create nor delete nor back"),
+        ({"anything": 1}, "neither schedule nor create nor delete nor back"),
         ({"create": ["x"], "schedule": True}, "schedule and create"),
         ({"create": ["x"], "grant": "x"}, "create and grant"),
         ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
@@ -163,8 +210,14 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
         ({"check": {"counter": "a"}}, "check.region: None is not a region."),
         ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),
+        ({"check": {**ASKED, "version": "$LATEST"}}, "check.version: '$LATEST' is not a version."),
+        ({"check": {**ASKED, "version": 12}}, "check.version: 12 is not a version."),
+        ({"check": {**ASKED, "build": ""}}, "check.build: '' is not a build."),
+        ({"release": {**ASKED, "url": "file:///etc"}}, "release.url: 'file:///etc' is not a URL."),
+        ({"release": "us-east-1"}, "release: 'us-east-1' is not an object."),
+        ({"back": 1}, "back: 1 is not true."),
         (
-            {"check": {"region": "a", "counter": "-check"}},
+            {"check": {**ASKED, "counter": "-check"}},
             "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
         ),
         ({**DEPLOYMENT, "desired": ["us-east-1"]}, "desired: ['us-east-1'] is not an object."),

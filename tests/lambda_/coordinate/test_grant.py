@@ -10,6 +10,7 @@ from coordinate.handler import CoordinatorError, TooManyCounters
 from tests.lambda_.coordinate.interrupted_runs import short_of_time
 from tests.lambda_.coordinator_calls import (
     ARN,
+    DEPLOYMENTS,
     HOME,
     create,
     delete_copy,
@@ -151,21 +152,25 @@ def test_operators_may_grant_and_create_too(stack: Stack) -> None:
 def test_what_changes_regions_is_refused_through_the_alias(stack: Stack) -> None:
     laid_out(HOME)
     before = everything(stack)
-    check = {"check": {"region": HOME, "counter": "integers", "version": "1"}}
+    check = {"check": {"region": HOME, "counter": "integers", "version": "1", "code": "1+f", "build": "3f"}}
 
     for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, check):
         with pytest.raises(CoordinatorError, match=r"^through its alias 'minting'"):
             send(event, invoked=ALIAS)
-    with pytest.raises(CoordinatorError, match="takes nothing as 'live'"):
+    with pytest.raises(CoordinatorError, match="doesn't take this as 'live'"):
         send(deployment("eu-west-1"), invoked=f"{ARN}:live")
     assert everything(stack) == before
 
 
-def test_latest_counts_as_no_qualifier(stack: Stack) -> None:
-    """The provider of `aws.lambda_.Invocation` names it, so deployments and checks do."""
+@pytest.mark.parametrize("invoked", [ARN, f"{ARN}:$LATEST", f"{ARN}:7"])
+def test_code_that_may_not_be_checked_changes_nothing(stack: Stack, invoked: str) -> None:
     laid_out(HOME)
+    before = everything(stack)
 
-    assert send(deployment("eu-west-1"), invoked=f"{ARN}:$LATEST")["pending"] == []
+    for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, {"grant": "integers"}):
+        with pytest.raises(CoordinatorError, match=r"call it by its alias 'deployments'"):
+            send(event, invoked=invoked)
+    assert everything(stack) == before
 
 
 def test_with_open_counters_the_alias_takes_creations(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +216,8 @@ def test_a_counter_that_only_the_mirror_has_counts_too(stack: Stack, monkeypatch
 
 @pytest.mark.parametrize("event", [None, 5, "schedule", ["schedule"]])
 def test_an_event_that_is_no_object_is_refused(stack: Stack, event: Any) -> None:
-    for invoked in (ARN, ALIAS):
-        with pytest.raises(CoordinatorError, match="the event has neither desired nor schedule"):
+    for invoked in (DEPLOYMENTS, ALIAS):
+        with pytest.raises(CoordinatorError, match="the event has neither schedule nor create"):
             send(event, invoked=invoked)
 
 
@@ -220,11 +225,12 @@ def test_an_event_that_is_no_object_is_refused(stack: Stack, event: Any) -> None
     ("event", "invoked", "kind"),
     [
         ({"grant": "nope"}, ALIAS, "grant"),
-        ({"grant": "nope"}, ARN, "grant"),
+        ({"grant": "nope"}, DEPLOYMENTS, "grant"),
         ({"create": ["orders"]}, ALIAS, "creation"),
         ({"schedule": True}, ALIAS, "grant"),
         ({"desired": {}}, ALIAS, "grant"),
         ({"schedule": True}, f"{ARN}:live", "grant"),
+        ({"schedule": True}, ARN, "grant"),
     ],
 )
 def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
@@ -237,10 +243,9 @@ def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
         send(event, invoked=invoked)
 
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    (found,) = [line for line in lines if "_aws" in line]
-    assert found["Run"] == kind
-    plain = next(each for each in found["_aws"]["CloudWatchMetrics"] if each["Dimensions"] == [["Stack"]])
-    assert "Failed" not in {metric["Name"] for metric in plain["Metrics"]}
+    (found,) = [line for line in lines if "Run" in line]
+    assert (found["Run"], found["Failed"]) == (kind, 1)
+    assert "FailedRuns" not in found
 
 
 def test_a_grant_is_no_repair(stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,5 +257,5 @@ def test_a_grant_is_no_repair(stack: Stack, ask: Ask, capsys: pytest.CaptureFixt
 
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["phase"] for line in lines if "phase" in line] == ["granted"]
-    (found,) = [line for line in lines if "_aws" in line]
+    (found,) = [line for line in lines if "Run" in line]
     assert (found["Run"], found["Failed"], found["Repairs"]) == ("grant", 0, 0)

@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics, lost_tables
+from coordinate.metrics import (
+    NAMESPACE,
+    OF_A_REGION,
+    OF_ALARMS,
+    OF_DASHBOARD,
+    UNITS,
+    Metrics,
+    RunStatistics,
+    lost_tables,
+)
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.operations import ReadRecord, WriteCopy, WriteRegister
 from coordinate.protocol.reconcile import TablesScan
@@ -53,10 +62,10 @@ def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def written(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """Return the documents of the last run."""
+    """Return the documents of the last run: its line, and those of regions."""
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    documents = [line for line in lines if "_aws" in line]
-    last = max(number for number, line in enumerate(documents) if "Region" not in line)
+    documents = [line for line in lines if "Stack" in line]
+    last = max(number for number, line in enumerate(documents) if "Run" in line)
     return documents[last:]
 
 
@@ -64,6 +73,17 @@ def values(document: Mapping[str, Any]) -> dict[str, float]:
     return {name: document[name] for name in UNITS if name in document}
 
 
+def metrics(line: Mapping[str, Any]) -> set[str]:
+    """Return what CloudWatch makes metrics of."""
+    return {metric["Name"] for directive in line["_aws"]["CloudWatchMetrics"] for metric in directive["Metrics"]}
+
+
+@pytest.fixture
+def dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASHBOARD", "true")
+
+
+@pytest.mark.usefixtures("dashboard")
 def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_register(stack, replace(seen(stack), granted=NOW - 100))
@@ -85,19 +105,31 @@ def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytes
                 assert metric["Unit"] == UNITS[metric["Name"]]
 
 
-def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("dashboard")
+def test_a_dashboard_has_six_metrics_and_two_for_each_region(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_register(stack, replace(seen(stack), granted=NOW - 100))
     scheduled_run()
 
     of_stack, *of_regions = written(capsys)
 
-    assert values(of_stack).keys() == UNITS.keys()
+    assert metrics(of_stack) == {*OF_ALARMS, *OF_DASHBOARD}
     assert of_stack["Stack"] == os.environ["STACK"]
-    dimensions = [directive["Dimensions"] for directive in of_stack["_aws"]["CloudWatchMetrics"]]
-    assert dimensions == [[["Stack"]], [["Stack", "Run"]]]
-    assert [values(line).keys() for line in of_regions] == [{*OF_A_REGION}] * 3
+    assert [directive["Dimensions"] for directive in of_stack["_aws"]["CloudWatchMetrics"]] == [[["Stack"]]]
+    assert [metrics(line) for line in of_regions] == [{*OF_A_REGION}] * 3
     assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in of_regions] == [[["Stack", "Region"]]] * 3
+
+
+def test_alarms_need_four_metrics_and_the_line_says_all(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    laid_out()
+    put_register(stack, replace(seen(stack), granted=NOW - 100))
+    scheduled_run()
+
+    (line,) = written(capsys)
+
+    assert metrics(line) == {*OF_ALARMS}
+    assert line.keys() >= {*OF_ALARMS, *OF_DASHBOARD, "Counters", "Run", "Failed", "pending", "lost", "repaired"}
+    assert {region: pace.keys() for region, pace in line["regions"].items()} == {key: {*OF_A_REGION} for key in REGIONS}
 
 
 def test_a_quiet_run_reports_no_problem(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,14 +138,13 @@ def test_a_quiet_run_reports_no_problem(stack: Stack, capsys: pytest.CaptureFixt
 
     (found,) = written(capsys)
     assert values(found) == {
-        "Counters": 2,
         "UnfinishedSeconds": 0,
         "PendingRegions": 0,
         "LostTables": 0,
         "Repairs": 0,
-        "Failed": 0,
+        "FailedRuns": 0,
     }
-    assert found["Run"] == "schedule"
+    assert (found["Run"], found["Failed"], found["Counters"]) == ("schedule", 0, 2)
 
 
 def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,12 +171,10 @@ def test_a_second_run_measures_the_time_between(
     monkeypatch.setattr(time, "time", lambda: NOW + 300)
     scheduled_run()
 
-    of_stack, *of_regions = written(capsys)
-    by_region = {line["Region"]: line for line in of_regions}
-    assert by_region[HOME]["IntegersPerSecond"] == 1
-    assert by_region["eu-west-1"]["IntegersPerSecond"] == 0
-    assert of_stack["IntegersPerSecond"] == by_region[HOME]["IntegersPerSecond"]
-    assert of_stack["HoursToCeiling"] == by_region[HOME]["HoursToCeiling"] == 10_000
+    (line,) = written(capsys)
+    assert line["regions"][HOME]["IntegersPerSecond"] == 1
+    assert line["regions"]["eu-west-1"]["IntegersPerSecond"] == 0
+    assert line["HoursToCeiling"] == line["regions"][HOME]["HoursToCeiling"] == 10_000
 
 
 def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,11 +230,9 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
     laid_out(window=1000)
     create("invoices")
     found = written(capsys)[0]
-    assert values(found) == {"UnfinishedSeconds": 0, "Repairs": 0, "Failed": 0}
-    (of_stack, of_run) = found["_aws"]["CloudWatchMetrics"]
-    assert found["Run"] == "creation"
-    assert [metric["Name"] for metric in of_run["Metrics"]] == ["Failed"]
-    assert "Failed" not in [metric["Name"] for metric in of_stack["Metrics"]], "it doesn't prove that the schedule runs"
+    assert values(found) == {"UnfinishedSeconds": 0, "Repairs": 0}, "it doesn't prove that the schedule runs"
+    assert (found["Run"], found["Failed"]) == ("creation", 0)
+    assert metrics(found) == {"UnfinishedSeconds"}
 
     item = Item(-2 + 3 * 900, 3, 3000 - 2, 1)
     put_item(stack, HOME, item)
@@ -270,6 +297,8 @@ def test_a_run_that_fails_says_so(
         send(event)
     found = written(capsys)[0]
     assert (found["Failed"], found["Run"]) == (1, kind)
+    assert found.get("FailedRuns") == {"schedule": 1, "deployment": 0, "creation": None}[kind]
+    assert ("_aws" in found) == ("FailedRuns" in found), "a line without metrics isn't of the format"
 
 
 def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,7 +313,7 @@ def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, caps
 
 def test_runs_that_give_way_or_find_nothing_are_runs_too(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     scheduled_run()
-    assert values(written(capsys)[0]) == {"Repairs": 0, "Failed": 0}
+    assert values(written(capsys)[0]) == {"Repairs": 0, "FailedRuns": 0}
 
 
 def seen(stack: Stack) -> Any:

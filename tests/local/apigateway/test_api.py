@@ -8,7 +8,8 @@ import pytest
 
 from components.gateway.openapi import document
 from components.settings import settings_of
-from local.apigateway.rest_api import Call, GatewayRequest, call_of, response_of
+from local.apigateway.data_model import RestApi, imported
+from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 from local.apigateway.rest_api_server import GatewayServer
 from local.resources import Aws
 from local.server.process import ServedResponse
@@ -18,9 +19,13 @@ TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/counters"
 ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 
-def api(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
+def openapi(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
     layout = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
     return document(settings_of({**layout, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE)
+
+
+def api(*, signed: bool = False, paused: bool = False) -> RestApi:
+    return imported(openapi(signed=signed, paused=paused))
 
 
 def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> GatewayRequest:
@@ -39,7 +44,7 @@ def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) ->
 
     assert isinstance(call, Call)
     assert call.target == ("eu-west-1", "dynamodb", "UpdateItem")
-    assert call.integration["credentials"] == ROLE
+    assert call.integration.credentials == ROLE
     assert json.loads(call.body)["Key"] == {"counter": {"S": counter}}
 
 
@@ -95,8 +100,23 @@ def test_the_services_response_becomes_the_callers() -> None:
     assert unavailable.headers["Content-Type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize("broken", ["nothing matches", "overridden twice"])
+def test_a_wrong_configuration_is_a_transient_error(broken: str) -> None:
+    changed = openapi()
+    responses = changed["paths"]["/"]["post"]["x-amazon-apigateway-integration"]["responses"]
+    if broken == "nothing matches":
+        del responses["default"]
+    else:
+        responses["default"]["responseTemplates"]["application/json"] *= 2
+    call = call_of(imported(changed), request())
+    assert isinstance(call, Call)
+
+    assert response_of(call, 500, "") == gateway_response(call.api, "API_CONFIGURATION_ERROR")
+
+
 def test_a_role_that_does_not_exist_is_a_configuration_error(aws: Aws, tmp_path: Path) -> None:
-    (tmp_path / "api.json").write_text(json.dumps(api()))
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "stage.json").write_text(json.dumps(openapi()))
     gateway = GatewayServer(tmp_path, aws.endpoint)
 
     response = gateway.respond("POST", "/api/stage/orders", [], b"")

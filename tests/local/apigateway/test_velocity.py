@@ -2,6 +2,7 @@
 
 import json
 
+import airspeed  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,15 @@ gone"""
     rendered = render(template, {}, "")
 
     assert (rendered.status, rendered.text.strip()) == (404, "gone")
+
+
+@pytest.mark.parametrize("override", ["status = 404", "header.Retry-After = '1'"])
+def test_an_override_can_be_set_once(override: str) -> None:
+    once = f"#set($context.responseOverride.{override})"
+
+    assert render(once, {}, "").text == ""
+    with pytest.raises(airspeed.TemplateExecutionError, match="overridden twice"):
+        render(once * 2, {}, "")
 
 
 @given(st.text())

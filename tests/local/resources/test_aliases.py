@@ -5,6 +5,7 @@ On AWS, each of these depends on the qualifier with which a function is called.
 
 import json
 import time
+import urllib.error
 import urllib.request
 from collections import Counter
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from local.engine.program import Registration
 from local.resources import Aws
 from tests.local.machine import HANGING, OPENER
-from tests.local.registrations import HOME, function, registration, role, up
+from tests.local.registrations import HOME, alias, function, registration, role, up
 
 SAYS_ITS_ARN = """
 import json, os
@@ -39,9 +40,10 @@ def arn(name: str, qualifier: str = "") -> str:
     return f"arn:aws:lambda:{HOME}:000000000000:function:{name}" + (f":{qualifier}" if qualifier else "")
 
 
-def alias(name: str, qualifier: str = "minting", **changed: str) -> Registration:
-    inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST"}
-    return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", {**inputs, **changed})
+def published(name: str, calls: Path) -> list[Registration]:
+    """Return a function, and its alias to a published version. The function writes down as what it is called."""
+    made = function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}, publish=True)
+    return [role(name), made, alias(name, functionVersion="1")]
 
 
 def retries(name: str, attempts: int, qualifier: str | None) -> Registration:
@@ -55,6 +57,13 @@ def called_as(aws: Aws, name: str, **qualifier: str) -> str:
     """Return the ARN that a function sees when it is called in this way."""
     response = aws.client("lambda", HOME).invoke(**{"FunctionName": name, "Payload": b"{}", **qualifier})  # pyright: ignore[reportArgumentType]
     return json.loads(json.load(response["Payload"])["body"])["arn"]
+
+
+def permit(aws: Aws, name: str, qualifier: str, action: str, principal: str, **more: Any) -> None:
+    """Add a statement to the policy of a function's qualifier."""
+    own: Any = {"Qualifier": qualifier} if qualifier else {}
+    statement = {"StatementId": "call", "Action": action, "Principal": principal}
+    aws.client("lambda", HOME).add_permission(FunctionName=name, **statement, **own, **more)
 
 
 def lines(path: Path, count: int) -> list[str]:
@@ -110,54 +119,76 @@ def test_a_function_sees_by_which_name_it_is_called(aws: Aws, name: str) -> None
 
 def test_a_function_sees_by_which_name_an_event_was_left_for_it(aws: Aws, name: str, folder: Path) -> None:
     calls = folder / "calls"
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    up(aws, *published(name, calls))
     client = aws.client("lambda", HOME)
 
     client.invoke(FunctionName=name, InvocationType="Event", Payload=b"{}")
     assert lines(calls, 1) == [arn(name)]
     client.invoke(FunctionName=arn(name, "minting"), InvocationType="Event", Payload=b"{}")
     assert lines(calls, 2)[1] == arn(name, "minting")
+    client.invoke(FunctionName=name, Qualifier="1", InvocationType="Event", Payload=b"{}")
+    assert lines(calls, 3)[2] == arn(name, "1")
 
 
-@pytest.mark.parametrize("qualifier", ["", "minting"])
+@pytest.mark.parametrize("qualifier", ["", "minting", "1"])
 def test_a_function_sees_which_name_a_rule_calls(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
     calls = folder / "calls"
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    up(aws, *published(name, calls))
     events = aws.client("events", HOME)
     events.put_rule(Name=name, EventPattern=json.dumps({"source": [name]}))
     events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, qualifier)}])
+    permit(aws, name, qualifier, "lambda:InvokeFunction", "events.amazonaws.com")
 
     events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
 
     assert lines(calls, 1) == [arn(name, qualifier)]
+    other: Any = {} if qualifier else {"Qualifier": "minting"}
+    events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, other.get("Qualifier", ""))}])
+    events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
+    called_as(aws, name, Qualifier="1")
+    assert lines(calls, 2) == [arn(name, qualifier), arn(name, "1")], "a rule calls nothing without a permission for it"
     events.remove_targets(Rule=name, Ids=["1"])
     events.delete_rule(Name=name)
 
 
 @pytest.mark.parametrize("qualifier", ["", "minting"])
-def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, qualifier: str) -> None:
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
+    up(aws, *published(name, folder / "calls"))
     own: Any = {"Qualifier": qualifier} if qualifier else {}
     client = aws.client("lambda", HOME)
     found = client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"]
-    client.add_permission(
-        FunctionName=name,
-        StatementId="url",
-        Action="lambda:InvokeFunctionUrl",
-        Principal="*",
-        FunctionUrlAuthType="NONE",
-        **own,
-    )
+    permit(aws, name, qualifier, "lambda:InvokeFunctionUrl", "*", FunctionUrlAuthType="NONE")
     url = f"{aws.endpoint}/_aws/lambda-url/{found.split('://')[1].split('.')[0]}/"
 
     with OPENER.open(urllib.request.Request(url), timeout=HANGING) as response:
         assert json.load(response)["arn"] == arn(name, qualifier)
 
 
+def test_an_api_calls_an_alias_that_permits_it(aws: Aws, name: str, folder: Path) -> None:
+    up(aws, *published(name, folder / "calls"))
+    apis: Any = aws.client("apigatewayv2", HOME)
+    api = apis.create_api(Name=name, ProtocolType="HTTP")["ApiId"]
+    uri = f"arn:aws:apigateway:{HOME}:lambda:path/2015-03-31/functions/{arn(name, 'minting')}/invocations"
+    to = apis.create_integration(ApiId=api, IntegrationType="AWS_PROXY", IntegrationUri=uri, PayloadFormatVersion="2.0")
+    apis.create_route(ApiId=api, RouteKey="$default", Target=f"integrations/{to['IntegrationId']}")
+    apis.create_stage(ApiId=api, StageName="$default", AutoDeploy=True)
+    url = f"{aws.endpoint}/_aws/execute-api/{api}/$default/"
+
+    permit(aws, name, "", "lambda:InvokeFunction", "apigateway.amazonaws.com")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        OPENER.open(url, timeout=HANGING)
+    assert refused.value.code >= 500
+    refused.value.close()
+    permit(aws, name, "minting", "lambda:InvokeFunction", "apigateway.amazonaws.com")
+    with OPENER.open(url, timeout=HANGING) as response:
+        assert json.load(response)["arn"] == arn(name, "minting")
+    apis.delete_api(ApiId=api)
+
+
 def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path) -> None:
     """Those of the function don't hold for it."""
     calls = folder / "calls"
-    parts = [role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name, "retried"), alias(name)]
+    parts = [*published(name, calls), alias(name, "retried", functionVersion="1")]
     up(aws, *parts, retries(name, 0, None), retries(name, 1, "retried"), retries(name, 0, "minting"))
     client = aws.client("lambda", HOME)
     for qualifier in ("minting", "retried"):

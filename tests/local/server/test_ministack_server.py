@@ -103,13 +103,13 @@ class TooBusyError(Exception):
     "error", [TooBusyError("a: no. Set these:\n  b: 1\nThen: deploy"), TooBusyError(), KeyError("x")]
 )
 def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
-    def execute(event: Any) -> dict[str, Any]:
+    def execute(_function: Any, event: Any) -> dict[str, Any]:
         try:
             raise error
         except (TooBusyError, KeyError):
             return {"error": True, "body": {"errorType": event}, "log": f"before\n{traceback.format_exc()}"}
 
-    assert with_error_type(execute)("Runtime.HandlerError")["body"] == {"errorType": type(error).__name__}
+    assert with_error_type(execute)({}, "Runtime.HandlerError")["body"] == {"errorType": type(error).__name__}
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,7 @@ def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
     ],
 )
 def test_what_is_no_error_or_has_no_traceback_stays(result: dict[str, Any]) -> None:
-    assert with_error_type(lambda: dict(result))() == result
+    def execute(_function: Any) -> dict[str, Any]:
+        return dict(result)
+
+    assert with_error_type(execute)({}) == result

@@ -112,7 +112,7 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         **WITH_DOMAIN,
     }
 
-    urls = up(aws, apiGateway=True, protect=True)["urls"]
+    urls = up(aws, apiGateway=True, dashboard=True, protect=True)["urls"]
     assert up(aws, **changed)["urls"] == urls
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
     down(aws)

@@ -57,7 +57,7 @@ def test_a_counter_that_was_deleted_begins_above(opened: Machine, urls: dict[str
     coordinator = Aws(opened.endpoint).client("lambda", "us-east-1")
 
     payload = json.dumps({"delete": ["seasonal"]})
-    answer = coordinator.invoke(FunctionName="global-integers-dev-coordinate", Payload=payload)
+    answer = coordinator.invoke(FunctionName="global-integers-dev-coordinate:deployments", Payload=payload)
 
     assert json.load(answer["Payload"]) == {"deleted": ["seasonal"]}
     assert {call("POST", url + "seasonal")[0] for url in urls.values()} == {404}

@@ -1,0 +1,310 @@
+"""A version is checked, then a region's alias moves to it, and back: on aliases in memory."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from coordinate import functions as real
+from coordinate.check import ATTEMPTS
+from coordinate.events import Check, Release
+from coordinate.functions import Alias, AliasError, Ask, Functions, MintResponse, alias_of, described, described_back
+from coordinate.protocol.model import DeploymentRecord, Refused
+from coordinate.protocol.operations import (
+    DescribeArchive,
+    DescribeLayouts,
+    DescribeMirror,
+    ReadItem,
+    ReadRecord,
+    ReadRegister,
+)
+from coordinate.release import back, check_version, release
+from mint.api.problems import missing
+from mint.api.reply import problem_response
+
+from tests.lambda_.coordinate.sample_records import desired
+
+REGIONS = ("a", "b", "c")
+ASKED = Check("a", "integers", "7", "1+f", "new")
+URL = "https://abc.lambda-url.a.on.aws/"
+NO_COUNTER = real.answer_of(problem_response(missing("-check"), "a"))
+NO_HEALTH = real.answer_of(problem_response(missing("integers", in_health_check=True), "a"))
+GOOD = {"/-/health": NO_HEALTH, "/-check": NO_COUNTER, "/-/status": MintResponse("200", 200, {"version": "1+f"})}
+BROKEN = MintResponse("an error of the function: Runtime.ImportModuleError: no module", log="Traceback: no module")
+
+
+class InMemory(Functions):
+    """Functions whose versions work, but for the broken ones, and their aliases. Some regions don't answer."""
+
+    def __init__(self, broken: Iterable[str] = (), down: Iterable[str] = (), denied: Iterable[str] = ()) -> None:
+        self.live: dict[str, Alias | None] = {
+            region: Alias("5", "old", "", "2026-11-24T00:00:00Z") for region in REGIONS
+        }
+        self.asked: list[tuple[str, str]] = []
+        """Each version, alias or URL that was asked, with its region."""
+        self.broken, self.down, self.denied = {*broken}, {*down}, {*denied}
+        self._clock = iter(range(10_000))
+
+    def ask(self, region: str, qualifier: str) -> Ask:
+        return self._asked(region, qualifier)
+
+    def ask_url(self, region: str, url: str) -> Ask:
+        return self._asked(region, url)
+
+    def _asked(self, region: str, way: str) -> Ask:
+        self.asked.append((region, way))
+        return lambda _method, path: BROKEN if way in self.broken else GOOD[path]
+
+    def alias(self, region: str) -> Alias | None:
+        self._reach(region)
+        return self.live[region]
+
+    def move(self, region: str, alias: Alias, version: str, description: str) -> None:
+        self._reach(region)
+        assert alias == self.live[region], "it was read before"
+        found = alias_of({"FunctionVersion": version, "Description": description, "RevisionId": "r"})
+        self.live[region] = replace(found, since=f"2026-11-25T{next(self._clock):06}")
+
+    def _reach(self, region: str) -> None:
+        if region in self.down:
+            raise AliasError("no answer")
+        if region in self.denied:
+            raise AliasError("AccessDeniedException", denied=True)
+
+    def versions(self) -> list[str]:
+        return [alias.version if alias else "" for alias in self.live.values()]
+
+
+RECORD: Any = DeploymentRecord(
+    token="1/0", follows="", number=1, requested=0, desired=desired(*REGIONS), layouts_id="layouts 1", reconciled=True
+)
+
+
+def tables(record: DeploymentRecord | None = RECORD, archive: Any = "archive 1", item: Any = None) -> Any:
+    """Return what carries out the reads of tables without counters."""
+    answers: dict[type, Any] = {
+        ReadRegister: None,
+        ReadItem: item,
+        ReadRecord: record,
+        DescribeLayouts: "layouts 1",
+        DescribeMirror: "mirror 1",
+        DescribeArchive: archive,
+    }
+
+    def carry_out(operation: object) -> Any:
+        return answers[type(operation)]
+
+    return carry_out
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Time passes only while the coordinator waits."""
+    slept: list[float] = [0.0]
+    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("time.monotonic", lambda: sum(slept))
+    return slept
+
+
+def test_a_new_version_is_asked_by_its_number() -> None:
+    functions = InMemory()
+
+    assert check_version(ASKED, tables(), functions) == {"checked": "a"}
+    assert functions.asked == [("a", "7")]
+    assert functions.versions() == ["5", "5", "5"]
+
+
+def test_a_version_that_fails_is_shown_with_its_log() -> None:
+    functions = InMemory(broken=["7"])
+    functions.live["b"] = Alias("6", "new", "", "2026-11-25T00:00:00Z", "5")
+    with pytest.raises(Refused) as refused:
+        check_version(ASKED, tables(), functions)
+
+    text = str(refused.value)
+    assert text.startswith("a: version 7 of the minting function (1+f) doesn't work. GET /-/health: expected")
+    assert "Runtime.ImportModuleError: no module. No caller has reached it." in text
+    assert "Aliases that have moved to this build: b; that haven't: a, c." in text
+    assert text.endswith("The end of the function's log:\nTraceback: no module")
+
+
+def test_an_alias_that_cant_be_read_is_named_too() -> None:
+    with pytest.raises(Refused, match=r"this build: none; that haven't: a, c; that don't answer: b\."):
+        check_version(ASKED, tables(), InMemory(broken=["7"], down=["b"]))
+
+
+def test_at_the_first_deployment_only_its_own_region_is_named() -> None:
+    functions = InMemory(broken=["7"])
+    functions.live["a"] = None
+    with pytest.raises(Refused, match=r"this build: none; that haven't: a\."):
+        check_version(ASKED, tables(record=None), functions)
+
+
+def test_a_paused_region_is_checked_when_it_runs_again() -> None:
+    for functions in (InMemory(broken=["7"]), InMemory(down=["a"])):
+        assert check_version(replace(ASKED, paused=True), tables(), functions) == {"paused": "a"}
+        assert release(Release(replace(ASKED, paused=True)), tables(), functions) == {"paused": "a"}
+        assert (functions.asked, functions.versions()) == ([], ["5", "5", "5"])
+
+
+def test_a_region_cant_begin_paused() -> None:
+    """Whatever is created now would be what callers reach as soon as it runs."""
+    functions = InMemory()
+    functions.live["a"] = None
+
+    with pytest.raises(Refused, match=r"^a: it is paused, so its function can't be checked"):
+        check_version(replace(ASKED, paused=True), tables(), functions)
+
+
+def test_a_release_moves_the_alias_and_asks_as_callers_do() -> None:
+    functions = InMemory()
+
+    assert release(Release(ASKED, URL), tables(), functions) == {"released": "a"}
+    assert functions.asked == [("a", "7"), ("a", "live"), ("a", URL)]
+    assert functions.versions() == ["7", "5", "5"]
+    assert functions.live["a"] is not None
+    assert (functions.live["a"].build, functions.live["a"].before) == ("new", "5")
+
+
+def test_a_release_that_is_repeated_changes_nothing() -> None:
+    functions = InMemory()
+    release(Release(ASKED, URL), tables(), functions)
+    before = dict(functions.live)
+    release(Release(ASKED, URL), tables(), functions)
+
+    assert functions.live == before
+
+
+def test_an_alias_never_moves_to_a_version_that_fails() -> None:
+    """A check may have been left out, or have passed long ago."""
+    functions = InMemory(broken=["7"])
+    with pytest.raises(Refused, match="No caller has reached it"):
+        release(Release(ASKED), tables(), functions)
+
+    assert functions.versions() == ["5", "5", "5"]
+
+
+@pytest.mark.parametrize(("broken", "way"), [("live", "alias"), (URL, "URL")])
+def test_what_callers_reach_is_checked_once_more(broken: str, way: str) -> None:
+    with pytest.raises(Refused, match=f"by the region's {way}, where callers reach it now") as refused:
+        release(Release(ASKED, URL), tables(), InMemory(broken=[broken]))
+
+    assert "this build: a; that haven't: b, c." in str(refused.value)
+    assert "docs/operations.md#the-way-back" in str(refused.value)
+
+
+def test_the_first_release_finds_the_alias_where_it_was_made() -> None:
+    functions = InMemory()
+    functions.live["a"] = Alias("7")
+    release(Release(ASKED), tables(), functions)
+
+    assert functions.live["a"] is not None
+    assert (functions.live["a"].build, functions.live["a"].before) == ("new", "")
+
+
+def test_a_region_that_leaves_is_moved_unchecked() -> None:
+    functions = InMemory(broken=["7", "live"])
+
+    assert release(Release(ASKED, URL, leaving=True), tables(), functions) == {"released": "a"}
+    assert (functions.asked, functions.versions()) == ([], ["7", "5", "5"])
+
+
+def test_nobody_waits_for_a_region_that_leaves_and_is_down(clock: list[float]) -> None:
+    assert release(Release(ASKED, URL, leaving=True), tables(), InMemory(down=["a"])) == {"unmoved": "a"}
+    assert sum(clock) == 0
+
+
+def test_an_alias_that_cant_be_moved_stops_the_deployment(clock: list[float]) -> None:
+    for functions in (InMemory(down=["a"]), InMemory(denied=["a"])):
+        with pytest.raises(Refused, match=r"^a: the alias by which callers reach the minting function can't be moved"):
+            release(Release(ASKED), tables(), functions)
+    assert sum(clock) > 60, "AWS may not know a new policy yet"
+
+
+def released(*regions: str, functions: InMemory, version: str = "7", build: str = "new") -> None:
+    for region in regions:
+        release(Release(Check(region, "integers", version, "1+f", build)), tables(), functions)
+
+
+def test_the_way_back_is_to_the_version_before() -> None:
+    functions = InMemory()
+    released(*REGIONS, functions=functions)
+
+    assert back(tables(), functions) == {"back": {"a": "5", "b": "5", "c": "5"}}
+    assert functions.versions() == ["5", "5", "5"]
+
+
+def test_only_the_newest_build_goes_back() -> None:
+    """A deployment that stopped after a wave has moved only some."""
+    functions = InMemory()
+    released(*REGIONS, functions=functions, version="6", build="good")
+    released("a", functions=functions)
+
+    assert back(tables(), functions) == {"back": {"a": "6"}}
+    assert functions.versions() == ["6", "6", "6"]
+
+
+def test_the_way_back_is_gone_only_once() -> None:
+    functions = InMemory()
+    released(*REGIONS, functions=functions, version="6", build="good")
+    released("a", functions=functions)
+    back(tables(), functions)
+
+    assert back(tables(), functions) == {"back": {}}
+    assert functions.versions() == ["6", "6", "6"]
+
+
+def test_the_way_back_goes_on_when_a_region_answers_again() -> None:
+    functions = InMemory()
+    released(*REGIONS, functions=functions)
+    functions.down = {"b"}
+    with pytest.raises(Refused, match=r"moved: a \(version 5\), c \(version 5\)\. Not moved: b: no answer\."):
+        back(tables(), functions)
+    assert functions.versions() == ["5", "7", "5"]
+
+    functions.down = set()
+    assert back(tables(), functions) == {"back": {"b": "5"}}
+
+
+def test_after_the_way_back_the_next_release_checks_again() -> None:
+    functions = InMemory()
+    released("a", functions=functions)
+    back(tables(), functions)
+    functions.broken = {"7"}
+    with pytest.raises(Refused):
+        released("a", functions=functions)
+
+    assert functions.versions() == ["5", "5", "5"]
+
+
+def test_without_a_deployment_or_a_release_there_is_no_way_back() -> None:
+    with pytest.raises(Refused, match="nothing is deployed yet"):
+        back(tables(record=None), InMemory())
+    functions = InMemory()
+    functions.live = dict.fromkeys(REGIONS, Alias("1"))
+    with pytest.raises(Refused, match="no alias was ever moved"):
+        back(tables(), functions)
+
+
+@pytest.mark.parametrize(
+    ("description", "build", "back_from", "before"),
+    [
+        (described("3f2a"), "3f2a", "", ""),
+        (described("3f2a", "12"), "3f2a", "", "12"),
+        (described_back("3f2a"), "", "3f2a", ""),
+        ("Not released yet.", "", "", ""),
+        ("Build 3f2a, said somebody", "", "", ""),
+        ("", "", "", ""),
+    ],
+)
+def test_a_description_is_read_as_it_was_written(description: str, build: str, back_from: str, before: str) -> None:
+    alias = alias_of({"FunctionVersion": "7", "Description": description})
+
+    assert (alias.version, alias.build, alias.back_from, alias.before) == ("7", build, back_from, before)
+    assert len(description) <= 256, "Lambda takes no more"
+
+
+def test_a_wrong_answer_is_asked_for_several_times(clock: list[float]) -> None:
+    with pytest.raises(Refused):
+        check_version(ASKED, tables(), InMemory(broken=["7"]))
+
+    assert len(clock) == ATTEMPTS

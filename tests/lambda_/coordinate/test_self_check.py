@@ -1,0 +1,98 @@
+"""A new version of the coordinator checks what it needs, and only then moves its aliases to itself."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from coordinate.protocol.model import Absent, Refused
+from coordinate.self_check import check_self
+
+from tests.lambda_.coordinate.test_release import REGIONS, InMemory, clock, tables
+
+__all__ = ["clock"]
+
+
+class Client:
+    """The coordinator's own aliases."""
+
+    def __init__(self, **versions: str) -> None:
+        self.versions = versions
+
+    def get_alias(self, FunctionName: str, Name: str) -> dict[str, str]:  # noqa: N803 (boto3's names)
+        assert FunctionName == "shop-coordinate"
+        if Name not in self.versions:
+            raise GONE
+        return {"FunctionVersion": self.versions[Name], "RevisionId": "r"}
+
+    def update_alias(self, *, Name: str, FunctionVersion: str, **_: str) -> None:  # noqa: N803
+        self.versions[Name] = FunctionVersion
+
+
+GONE = ClientError(
+    {"Error": {"Code": "ResourceNotFoundException"}, "ResponseMetadata": {"HTTPStatusCode": 404}},  # pyright: ignore
+    "GetAlias",
+)
+ARN = "arn:aws:lambda:us-east-1:123456789012:function:shop-coordinate"
+
+
+def checked_self(monkeypatch: pytest.MonkeyPatch, client: Client, version: str, **more: Any) -> dict[str, str]:
+    functions = more.pop("functions", InMemory())
+
+    def client_of(region: str) -> Client:
+        assert region == "us-east-1"
+        return client
+
+    monkeypatch.setattr("coordinate.self_check.client_of", client_of)
+    return check_self(f"{ARN}:{version}", version, tables(**more), functions)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {}),  # the first deployment
+        ({"deployments": "3", "minting": "3"}, {"deployments": "4", "minting": "4"}),
+        ({"deployments": "4", "minting": "3"}, {"deployments": "4", "minting": "4"}),  # interrupted
+        ({"deployments": "5", "minting": "5"}, {"deployments": "5", "minting": "5"}),  # an outdated one
+    ],
+)
+def test_a_coordinator_that_works_moves_its_aliases(
+    monkeypatch: pytest.MonkeyPatch, before: dict[str, str], after: dict[str, str]
+) -> None:
+    client = Client(**before)
+
+    assert checked_self(monkeypatch, client, "4") == {"checked": "4"}
+    assert client.versions == after
+
+
+def test_the_newest_code_moves_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(deployments="3", minting="3")
+
+    for version in ("", "$LATEST"):
+        checked_self(monkeypatch, client, version)
+    assert client.versions == {"deployments": "3", "minting": "3"}
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"archive": Absent.GONE}, "can't use the archive"),
+        ({"archive": Absent.UNREACHABLE}, "can't use the archive"),
+        ({"item": Absent.UNREACHABLE}, "can't use the counters table of any region"),
+        ({"functions": InMemory(denied=["b"])}, "may not read the minting functions' aliases"),
+    ],
+)
+def test_a_coordinator_that_lacks_something_moves_nothing(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], what: str
+) -> None:
+    client = Client(deployments="3", minting="3")
+    with pytest.raises(Refused, match=f"the new version of the coordinator {what}"):
+        checked_self(monkeypatch, client, "4", **more)
+
+    assert client.versions == {"deployments": "3", "minting": "3"}
+
+
+def test_a_region_that_is_down_is_no_fault_of_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(deployments="3", minting="3")
+    checked_self(monkeypatch, client, "4", functions=InMemory(down=REGIONS))
+
+    assert client.versions == {"deployments": "4", "minting": "4"}

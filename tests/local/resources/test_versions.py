@@ -1,0 +1,373 @@
+"""A function's versions: what a deployment publishes, what each of them is, and what stops or fails them."""
+
+import base64
+import json
+import urllib.error
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from local.engine.program import Registration
+from local.paths import LocalError
+from local.resources import Aws
+from tests.local.machine import OPENER
+from tests.local.registrations import HOME, alias, function, previewed, registration, role, up
+
+SAYS_WHAT_IT_IS = """
+import os
+CODE = "first"
+def handler(event, context):
+    seconds = round(context.get_remaining_time_in_millis() / 1000)
+    version = context.function_version
+    return [CODE, os.environ["SAYS"], int(context.memory_limit_in_mb), seconds, version]
+"""
+
+SECOND = SAYS_WHAT_IT_IS.replace("first", "second")
+
+OF_VERSION = ("version", "qualifiedArn", "qualifiedInvokeArn")
+
+IGNORED = ("functionVersion", "description")
+
+
+@pytest.fixture
+def name(folder: Path) -> str:
+    return f"t{uuid4().hex[:8]}"
+
+
+def published(name: str, says: str = "one", source: str = SAYS_WHAT_IT_IS, **changed: Any) -> Registration:
+    return function(name, source, {"SAYS": says}, publish=True, **changed)
+
+
+def invocation(name: str, event: dict[str, Any], title: str = "release", **changed: str) -> Registration:
+    inputs = {"region": HOME, "functionName": name, "input": json.dumps(event), "lifecycleScope": "CREATE_ONLY"}
+    return registration("aws:lambda/invocation:Invocation", title, {**inputs, **changed})
+
+
+def called(aws: Aws, name: str, qualifier: str = "$LATEST") -> Any:
+    response = aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier=qualifier, Payload=b"{}")
+    return json.load(response["Payload"])
+
+
+def steps(aws: Aws, *resources: Registration) -> list[str]:
+    """Deploy these. Return the calls of Lambda that changed something, in their order."""
+    seen: list[str] = []
+
+    def see(model: Any, **_others: Any) -> None:
+        seen.append(model.name)
+
+    events: Any = aws.client("lambda", HOME).meta.events
+    events.register("before-call.lambda", see)
+    try:
+        up(aws, *resources)
+    finally:
+        events.unregister("before-call.lambda", see)
+    return [call for call in seen if not call.startswith(("Get", "List"))]
+
+
+def test_a_change_publishes_a_version_and_none_publishes_none(aws: Aws, name: str) -> None:
+    arn = f"arn:aws:lambda:{HOME}:000000000000:function:{name}"
+    path = f"arn:aws:apigateway:{HOME}:lambda:path/2015-03-31/functions"
+    for number, wanted in (("1", published(name)), ("2", published(name, "two"))):
+        [_, made], _ = up(aws, role(name), wanted)
+        assert [made[key] for key in OF_VERSION] == [number, f"{arn}:{number}", f"{path}/{arn}:{number}/invocations"]
+        assert made["invokeArn"] == f"{path}/{arn}/invocations"
+
+        [_, same], events = up(aws, role(name), wanted)
+        assert (same["version"], events) == (number, Counter(unchanged=2))
+
+
+def test_what_is_of_no_version_publishes_none(aws: Aws, name: str) -> None:
+    up(aws, role(name), published(name))
+
+    [_, made], events = up(aws, role(name), published(name, reservedConcurrentExecutions=5))
+
+    assert (made["version"], events) == ("1", Counter(unchanged=1, updated=1))
+    assert aws.client("lambda", HOME).get_function_concurrency(FunctionName=name) | {"ResponseMetadata": 0} == {
+        "ReservedConcurrentExecutions": 5,
+        "ResponseMetadata": 0,
+    }
+
+
+def test_a_preview_knows_a_version_unless_one_is_to_come(aws: Aws, name: str) -> None:
+    first = [role(name), published(name)]
+    assert not {*OF_VERSION, "arn"} & previewed(aws, *first)[0][-1].keys()
+    [_, made], _ = up(aws, *first)
+
+    [_, known], events = previewed(aws, *first)
+    assert ([known[key] for key in OF_VERSION], events) == ([made[key] for key in OF_VERSION], Counter(unchanged=2))
+    [_, known], _ = previewed(aws, role(name), published(name, reservedConcurrentExecutions=5))
+    assert known["version"] == "1"
+    for changed in (published(name, "two"), published(name, source=SECOND), published(name, memorySize=256)):
+        [_, known], events = previewed(aws, role(name), changed)
+        assert (set(OF_VERSION) & known.keys(), known["arn"]) == (set(), made["arn"])
+        assert events == Counter(unchanged=1, update=1)
+
+
+def test_after_half_an_update_a_preview_expects_a_version(aws: Aws, name: str) -> None:
+    up(aws, role(name), published(name))
+    broken = published(name, "two", code=base64.b64encode(b"no archive").decode())
+    with pytest.raises(LocalError, match=name):
+        up(aws, role(name), broken)
+
+    for _ in range(2):
+        [_, known], _ = previewed(aws, role(name), published(name))
+        assert "version" not in known
+    [_, made], _ = up(aws, role(name), published(name))
+    assert made["version"] == "1", "it is as the last version again"
+
+
+def test_an_update_has_the_steps_of_the_provider(aws: Aws, name: str) -> None:
+    up(aws, role(name), published(name))
+
+    assert steps(aws, role(name), published(name, "two", SECOND, reservedConcurrentExecutions=5)) == [
+        "UpdateFunctionConfiguration",
+        "UpdateFunctionCode",
+        "PutFunctionConcurrency",
+        "PublishVersion",
+    ]
+    assert steps(aws, role(name), published(name, "two", reservedConcurrentExecutions=5)) == [
+        "UpdateFunctionCode",
+        "PublishVersion",
+    ]
+    assert steps(aws, role(name), published(name, "two")) == ["DeleteFunctionConcurrency"]
+
+
+def test_between_two_steps_only_a_version_is_whole(aws: Aws, name: str) -> None:
+    """A caller of `$LATEST` gets the new environment with the old code."""
+    up(aws, role(name), published(name))
+    with pytest.raises(LocalError, match=name):
+        up(aws, role(name), published(name, "two", code=base64.b64encode(b"no archive").decode()))
+
+    assert called(aws, name)[:2] == ["first", "two"]
+    assert called(aws, name, "1")[:2] == ["first", "one"]
+
+
+def test_a_version_stays_what_it_was_when_published(aws: Aws, name: str) -> None:
+    up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))
+    first, second = ["first", "one", 128, 10, "1"], ["second", "two", 256, 30, "2"]
+    assert called(aws, name, "1") == first
+
+    up(aws, role(name), published(name, "two", SECOND, memorySize=256, timeout=30), alias(name, "live"))
+    aws.client("lambda", HOME).update_alias(FunctionName=name, Name="live", FunctionVersion="1")
+
+    for _ in range(2):
+        assert called(aws, name, "1") == called(aws, name, "live") == first
+        assert called(aws, name, "2") == second
+        assert called(aws, name) == [*second[:-1], "$LATEST"]
+
+
+def test_what_is_as_the_last_version_is_published_as_that(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    updated: Any = client.get_waiter("function_updated_v2")
+    up(aws, role(name), published(name))
+    for says, number in (("one", "1"), ("two", "2"), ("one", "3")):
+        client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": says}})
+        updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
+        for _ in range(2):
+            found = client.publish_version(FunctionName=name)
+            assert (found["Version"], found.get("FunctionArn", "").split(":")[-1]) == (number, number)
+
+    client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": "two"}})
+    updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
+    client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": "one"}})
+    updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
+    assert client.publish_version(FunctionName=name)["Version"] == "3"
+
+
+def test_a_function_is_deleted_whole_but_its_numbers_go_on(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))
+    client.create_function_url_config(FunctionName=name, Qualifier="live", AuthType="NONE")
+    up(aws)
+
+    [_, made], _ = up(aws, role(name), published(name))
+
+    assert made["version"] == "2"
+    versions = client.list_versions_by_function(FunctionName=name)["Versions"]
+    assert [one.get("Version") for one in versions] == ["$LATEST", "2"]
+    assert client.list_aliases(FunctionName=name)["Aliases"] == []
+    assert client.list_function_url_configs(FunctionName=name)["FunctionUrlConfigs"] == []
+
+
+@pytest.mark.parametrize("qualifier", ["$LATEST", "1", "live"])
+def test_at_concurrency_0_nothing_of_a_function_runs(aws: Aws, name: str, qualifier: str) -> None:
+    client = aws.client("lambda", HOME)
+    up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))
+    assert called(aws, name, qualifier)[0] == "first"
+    up(aws, role(name), published(name, reservedConcurrentExecutions=0), alias(name, "live", functionVersion="1"))
+
+    with pytest.raises(client.exceptions.TooManyRequestsException) as refused:
+        called(aws, name, qualifier)
+
+    response: Any = refused.value.response
+    assert response["Reason"] == "ReservedFunctionConcurrentInvocationLimitExceeded"
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 429
+
+
+@pytest.mark.parametrize("qualifier", [None, "live"])
+def test_at_concurrency_0_a_url_answers_429(aws: Aws, name: str, qualifier: str | None) -> None:
+    own = {"qualifier": qualifier} if qualifier else {}
+    inputs = {"region": HOME, "functionName": name, "authorizationType": "NONE", **own}
+    url = registration("aws:lambda/functionUrl:FunctionUrl", "url", inputs)
+    inputs = {"region": HOME, "function": name, "statementId": "url", "action": "lambda:InvokeFunctionUrl"}
+    inputs |= {"principal": "*", "functionUrlAuthType": "NONE", **own}
+    permission = registration("aws:lambda/permission:Permission", "permission", inputs)
+    rest = [alias(name, "live", functionVersion="1"), url, permission]
+    outputs, _ = up(aws, role(name), published(name), *rest)
+    with OPENER.open(outputs[3]["functionUrl"], timeout=60) as response:
+        assert json.load(response)[0] == "first"
+
+    stopped = [role(name), published(name, reservedConcurrentExecutions=0), *rest]
+    up(aws, *stopped)
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        OPENER.open(outputs[3]["functionUrl"], timeout=60)
+    assert refused.value.code == 429
+    assert "ReservedFunctionConcurrentInvocationLimitExceeded" in refused.value.read().decode()
+    refused.value.close()
+    assert up(aws, *stopped)[1] == Counter(unchanged=5)
+    assert up(aws, *stopped[:3])[1] == Counter(unchanged=3, deleted=2)
+
+
+def test_each_qualifier_has_permissions_of_its_own(aws: Aws, name: str) -> None:
+    """One that is added to or removed from a function leaves its alias's as they are."""
+    client = aws.client("lambda", HOME)
+    inputs = {"region": HOME, "function": name, "statementId": "schedule", "action": "lambda:InvokeFunction"}
+    inputs |= {"principal": "events.amazonaws.com"}
+    kind = "aws:lambda/permission:Permission"
+    of_alias = registration(kind, "of-alias", {**inputs, "qualifier": "live"})
+    parts = [role(name), published(name), alias(name, "live")]
+    up(aws, *parts, of_alias, registration(kind, "of-function", inputs))
+
+    assert up(aws, *parts, of_alias)[1] == Counter(unchanged=4, deleted=1)
+
+    (statement,) = json.loads(client.get_policy(FunctionName=name, Qualifier="live")["Policy"])["Statement"]
+    assert statement["Resource"].endswith(f":{name}:live")
+    assert json.loads(client.get_policy(FunctionName=name)["Policy"])["Statement"] == []
+
+
+@pytest.mark.parametrize("moved_back", [False, True])
+def test_an_ignored_alias_stays_where_somebody_moved_it(aws: Aws, name: str, *, moved_back: bool) -> None:
+    client = aws.client("lambda", HOME)
+
+    def parts(says: str, version: str) -> list[Registration]:
+        live = alias(name, "live", ignore_changes=IGNORED, functionVersion=version, description=version)
+        return [role(name), published(name, says), live]
+
+    up(aws, *parts("one", "1"))
+    assert up(aws, *parts("two", "2"))[1] == Counter(unchanged=2, updated=1)
+    assert client.get_alias(FunctionName=name, Name="live").get("FunctionVersion") == "1"
+    client.update_alias(FunctionName=name, Name="live", FunctionVersion="2", Description="checked")
+    if moved_back:
+        client.update_alias(FunctionName=name, Name="live", FunctionVersion="1")
+    before = client.get_alias(FunctionName=name, Name="live").get("RevisionId")
+
+    for wanted in (parts("two", "2"), parts("two", "1")):
+        outputs, events = up(aws, *wanted)
+        assert (outputs[2]["functionVersion"], events) == ("1" if moved_back else "2", Counter(unchanged=3))
+    assert client.get_alias(FunctionName=name, Name="live").get("RevisionId") == before
+
+
+def test_an_alias_that_is_not_ignored_is_moved_back(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    parts = [role(name), published(name), alias(name, "live", functionVersion="1")]
+    up(aws, *parts)
+    client.update_alias(FunctionName=name, Name="live", FunctionVersion="$LATEST")
+
+    assert up(aws, *parts)[1] == Counter(unchanged=2, updated=1)
+    assert client.get_alias(FunctionName=name, Name="live").get("FunctionVersion") == "1"
+
+
+def test_an_alias_leads_to_a_version_that_there_is(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))
+
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.update_alias(FunctionName=name, Name="live", FunctionVersion="2")
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.create_alias(FunctionName=name, Name="other", FunctionVersion="2")
+
+
+FAILURES = {
+    "no module": ("import nonesuch", "Runtime.ImportModuleError", "Unable to import module 'answer': No module named"),
+    "no Python": ("def (", "Runtime.UserCodeSyntaxError", "Syntax error in module 'answer': invalid syntax"),
+    "no handler": ("", "Runtime.HandlerNotFound", "Handler 'handler' missing on module 'answer'"),
+    "no setting": ("import os\nos.environ['NONESUCH']", "KeyError", "'NONESUCH'"),
+    "an end": ("import os\nos._exit(1)", "Runtime.ExitError", "Runtime exited"),
+    "a late end": ("import os\ndef handler(event, context): os._exit(1)", "Runtime.ExitError", "Runtime exited"),
+    "a slow start": ("import time\ntime.sleep(3600)", "Sandbox.Timedout", "Task timed out after 1.00 seconds"),
+    "a slow handler": (
+        "import time\ndef handler(event, context): time.sleep(3600)",
+        "Sandbox.Timedout",
+        "Task timed out after 1.00 seconds",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_version_that_fails_says_why(aws: Aws, name: str, case: str) -> None:
+    source, kind, message = FAILURES[case]
+    failing = [role(name), published(name, source=source, timeout=1)]
+    up(aws, *failing)
+
+    response = aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}", LogType="Tail")
+
+    assert response.get("FunctionError") == "Unhandled"
+    payload = json.load(response["Payload"])
+    assert (payload["errorType"], message in payload["errorMessage"]) == (kind, True), payload
+    log = base64.b64decode(response.get("LogResult", ""))
+    assert 0 < len(log) <= 4096
+
+    with pytest.raises(LocalError) as failed:
+        up(aws, *failing, invocation(name, {}, qualifier="1"))
+    for part in (kind, message, log.decode().splitlines()[-1].strip()):
+        assert part in str(failed.value)
+
+
+def test_the_log_of_a_call_is_its_end_of_4_kb(aws: Aws, name: str) -> None:
+    source = (
+        "def handler(event, context):\n    print('first')\n    print('x' * 5000)\n    print('last')\n    raise KeyError"
+    )
+    up(aws, role(name), published(name, source=source))
+
+    response = aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}", LogType="Tail")
+
+    log = base64.b64decode(response.get("LogResult", "")).decode()
+    assert (len(log), "first" in log, "last" in log) == (4096, False, True)
+    assert "LogResult" not in aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}")
+
+
+CHECKS = """
+def handler(event, context):
+    if "fail" in event:
+        raise RuntimeError(event["fail"])
+    return event
+"""
+
+
+def test_calls_of_one_function_are_told_apart_by_name(aws: Aws, name: str) -> None:
+    parts = [role(name), published(name, source=CHECKS)]
+    calls = [invocation(name, {"check": {"n": n}}, f"check-{n}") for n in (1, 2)] + [invocation(name, {}, "release")]
+
+    assert up(aws, *parts, *calls)[1] == Counter(created=5)
+    assert up(aws, *parts, *calls)[1] == Counter(unchanged=5)
+    changed = invocation(name, {"check": {"n": 3}}, "check-2")
+    assert up(aws, *parts, calls[0], changed, calls[2])[1] == Counter(unchanged=4, replaced=1)
+    assert up(aws, *parts, calls[0], calls[2])[1] == Counter(unchanged=4, deleted=1)
+
+
+@pytest.mark.parametrize("event", [{}, {"check": {}}])
+def test_a_call_that_fails_leaves_the_former_one(aws: Aws, name: str, event: dict[str, Any]) -> None:
+    parts = [role(name), published(name, source=CHECKS)]
+    up(aws, *parts, invocation(name, event))
+    for _ in range(2):
+        with pytest.raises(LocalError, match="a region is unreachable"):
+            up(aws, *parts, invocation(name, {**event, "fail": "a region is unreachable"}))
+
+    assert up(aws, *parts, invocation(name, event))[1] == Counter(unchanged=3)
+    triggered = invocation(name, event, qualifier="1")
+    assert up(aws, *parts, triggered)[1] == Counter(unchanged=2, replaced=1)
+    assert up(aws, *parts, triggered)[1] == Counter(unchanged=3)
