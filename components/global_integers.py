@@ -76,7 +76,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         }
         if settings.protect:
             for region, made in deployed.items():
-                counter, writers = made.counter, [coordinator.function.role, made.counter.mint.role]
+                counter, mint = made.counter, made.counter.mint.role
+                writers = [coordinator.function.role, mint]
                 gateway = [gateways[region].role] if region in gateways else []
                 only_writers(f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter)
                 only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter)
@@ -135,9 +136,10 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
             for region, counter in counters.items():
                 # A region that leaves is neither checked, nor does it wait for others: it may be the last that works.
-                checked, passed = ([checks[region]], checks.values()) if region in checks else (counter.ready, [])
-                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, checked, opts=child)
-                release = coordinator.release(region, counter.mint, alias.url, [*passed, alias])
+                of_wave = [*checks.values()] if region in checks else []
+                own = [checks[region]] if region in checks else counter.ready
+                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, own, opts=child)
+                release = coordinator.release(region, counter.mint, alias.url, [*of_wave, alias])
                 counter.mint.allow_no_more([release], later=region in settings.paused)
                 deployed[region] = _Deployed(counter, alias, release)
             # Nobody waits for a region that leaves: it may be one that never comes back.

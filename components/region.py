@@ -179,6 +179,10 @@ class RegionalAlias(pulumi.ComponentResource):
             self.statements.append(permission)
 
 
+def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
+    return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
+
+
 def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]]:
     """Return what the alias's policy allows to whom: statement → arguments of a `Permission`.
 
@@ -197,10 +201,6 @@ def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]
         invoke = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
         found |= {f"{who}-url": {"principal": principal, **url}, f"{who}-invoke": {"principal": principal, **invoke}}
     return found
-
-
-def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
-    return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:

@@ -141,10 +141,10 @@ class Coordinator(pulumi.ComponentResource):
             log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        self.ready = [layouts, mirror, archived, self.function.policy]
         if protect:
             for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
-        self.ready = [layouts, mirror, archived, self.function.policy]
         self._layouts = layouts
         checked = self._invocation(
             "self",

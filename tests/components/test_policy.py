@@ -1,10 +1,12 @@
 """What each function may do: just what it does, to just the table it does it to."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from tests.components.aws_answers import ACCOUNT, ALIAS, FUNCTION, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
@@ -146,3 +148,17 @@ def test_who_may_create_counters_is_known_to_both_functions(signed: Deployment, 
             kind = function.inputs["name"].removeprefix(f"{PREFIX}-")
             known |= {(kind, variables[name]) for name in ("OPEN_COUNTERS", "MAX_COUNTERS") if name in variables}
         assert known == expected
+
+
+@pytest.mark.slow
+def test_both_policies_of_a_role_fit_with_thirty_keys() -> None:
+    """A role's inline policies may have 10,240 characters together, without white space (IAM guide, "Quotas")."""
+    regions = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
+    keys = {region: f"arn:aws:kms:{region}:{ACCOUNT}:key/{'0' * 36}" for region in regions}
+    more: dict[str, Any] = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS), "openCounters": True}
+    deployment = deploy(config(*regions, kmsKeys=keys, **more))
+    sizes: Counter[str] = Counter()
+    for policy in deployment.of(POLICY):
+        sizes[policy.inputs["role"]] += len("".join(policy.inputs["policy"].split()))
+
+    assert max(sizes.values()) <= 10_240

@@ -28,8 +28,8 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 TWO = THREE[:2]
 RECONCILE = "integers-coordinator-reconcile"
 WITNESS = "integers-coordinator-first-layouts"
-AT_HOME = 10 + 4 + 6 + 3
-"""The coordinator's own, its aliases with their retries, the regions' checks and releases, and its tables' policies."""
+AT_HOME = 10 + 3 + 4 + 6
+"""Its own and the policies of its tables, its aliases with their retries, and the regions' checks and releases."""
 
 
 def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
