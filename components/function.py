@@ -129,7 +129,9 @@ class PythonFunction(pulumi.ComponentResource):
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
         asked = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL, dict(environment)]
         self.build = _digest(asked)[:12]
-        self.digest = pulumi.Output.all(asked, own_environment, reserved_concurrency, self._document).apply(_digest)
+        self.digest = pulumi.Output.all(asked, own_environment, kms_key, reserved_concurrency, self._document).apply(
+            _digest
+        )
         self.register_outputs({"name": self.name, "arn": self.arn})
 
     def allow_no_more(self, after: Sequence[pulumi.Resource], *, later: bool = False) -> None:

@@ -161,7 +161,7 @@ class RegionalAlias(pulumi.ComponentResource):
     def _permit(
         self, name: str, region: str, permissions: Mapping[str, Mapping[str, Any]], function_url: pulumi.Resource
     ) -> None:
-        """Add these statements to the function's policy, one after the other.
+        """Add these statements to the alias's policy, one after the other.
 
         The provider adds those of a public URL itself when it creates one, but not when a signed one is made public. So
         these have statement ids of their own.
@@ -184,7 +184,7 @@ def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Ou
 
 
 def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]]:
-    """Return what the function's policy allows to whom: statement → arguments of a `Permission`.
+    """Return what the alias's policy allows to whom: statement → arguments of a `Permission`.
 
     Everyone if nobody signs; otherwise the accounts that `callers` names. The function's own account needs no
     statement, and one changes nothing for it: its callers' own policies decide (IAM guide, "Cross-account policy

@@ -40,8 +40,8 @@ MINTING = ("minting",)
 NOT_MINTING = ("", "$LATEST", "1", "deployments", "live")
 """Those by which they may not: whoever calls by one of them may change regions, or check versions."""
 
-CHECKED = ("live", "12")
-"""The qualifiers by which the coordinator calls minting functions: the alias, and a version that it checks."""
+CHECKED = ("7", "live")
+"""The qualifiers by which the coordinator calls minting functions: a new version's number, and what callers reach."""
 
 Request = tuple[str, str]
 """An action and the ARN of a resource."""
@@ -114,9 +114,10 @@ MUST: dict[str, list[Request]] = {
         ),
         *requests("dynamodb:GetItem UpdateItem", *(table("receipts", region) for region in THREE)),
         *(("lambda:InvokeFunction", function("mint", region, qualifier)) for region in THREE for qualifier in CHECKED),
-        *(("lambda:InvokeFunctionUrl", function("mint", region, "live")) for region in THREE),
-        *requests("lambda:GetAlias UpdateAlias", *(function("mint", region) for region in THREE)),
-        *requests("lambda:GetAlias UpdateAlias", function("coordinate")),
+        *requests(
+            "lambda:GetAlias UpdateAlias", *(function("mint", region) for region in THREE), function("coordinate")
+        ),
+        *requests("lambda:InvokeFunctionUrl", *(function("mint", region, "live") for region in THREE)),
     ],
     f"gateway-{OTHER}": requests("dynamodb:UpdateItem", table("counters", OTHER)),
 }
@@ -132,9 +133,7 @@ NOBODY: list[Request] = [
     *requests(
         "dynamodb:GetItem UpdateItem PutItem DeleteItem", arn("dynamodb", OTHER, "table/global-integers-other-counters")
     ),
-    *requests(
-        "lambda:UpdateFunctionCode UpdateFunctionConfiguration AddPermission", function("mint"), function("coordinate")
-    ),
+    *requests("lambda:UpdateFunctionCode PublishVersion AddPermission", function("mint"), function("coordinate")),
     *requests("iam:PassRole PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
     *requests("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
     *requests("kms:Decrypt", *KEYS.values()),
@@ -153,7 +152,7 @@ MUST_NOT: dict[str, list[Request]] = {
         ),
     ],
     "coordinate": [
-        ("lambda:InvokeFunction", function("coordinate")),
+        *(("lambda:InvokeFunction", function("coordinate", HOME, each)) for each in (*MINTING, *NOT_MINTING)),
         *requests("dynamodb:PutItem DeleteItem Scan", table("receipts", OTHER)),
         *requests("dynamodb:DeleteItem PutItem Scan", table("archive")),
     ],
@@ -191,6 +190,12 @@ def test_the_list_has_all_that_a_role_may(account: Account, role: str) -> None:
 
     known = {action for action, _ in MUST[role]} | {a for a in may if a.startswith(("kms:", "logs:"))}
     assert may == known
+
+
+def test_the_coordinator_calls_what_callers_reach(account: Account) -> None:
+    coordinator = account.role(f"{PREFIX}-coordinate")
+
+    assert all(account.calls_url(coordinator, f"{PREFIX}-mint", region) for region in THREE)
 
 
 STRANGERS = {

@@ -134,6 +134,7 @@ def test_the_accounts_of_callers_may_call_a_signed_url() -> None:
             {
                 "statementId": f"global-integers-account-{account}-{end}",
                 "principal": f"arn:aws:iam::{account}:root",
+                "qualifier": "live",
                 **what,
             }
             for account in OTHERS

@@ -65,14 +65,14 @@ def test_so_are_topics_and_environments(ruled: Deployment) -> None:
     assert [f.inputs["kmsKeyArn"] for f in functions] == [KEYS[f.inputs["region"]] for f in functions]
 
 
-def statements_of_keys(deployment: Deployment, role: str) -> list[dict[str, Any]]:
-    policy, *_ = (json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == role)
+def statements_of_keys(deployment: Deployment, role: str, name: str = "own") -> list[dict[str, Any]]:
+    policy = json.loads(deployment.one(POLICY, role=role, name=name).inputs["policy"])
     return [s for s in policy["Statement"] if any(action.startswith("kms:") for action in s["Action"])]
 
 
-def keys_of(deployment: Deployment, role: str) -> list[str]:
+def keys_of(deployment: Deployment, role: str, name: str = "own") -> list[str]:
     """Return the keys that a role may use, through DynamoDB."""
-    statement, *_ = statements_of_keys(deployment, role)
+    statement, *_ = statements_of_keys(deployment, role, name)
     assert statement["Condition"] == THROUGH_DYNAMODB
     assert {"kms:Decrypt", "kms:Encrypt"} < set(statement["Action"])
     return statement["Resource"]
