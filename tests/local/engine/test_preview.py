@@ -59,7 +59,7 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
         "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; joining: eu-west-3; "
         "window: 100,000,000 → 50,000 (from each counter's next epoch on)"
     )
-    assert changed.stdout.endswith("dev: 62 unchanged, 14 to create, 1 to update, 1 to replace; nothing was changed\n")
+    assert changed.stdout.endswith("dev: 74 unchanged, 17 to create, 1 to replace; nothing was changed\n")
     assert (deployed.folder / "dev.json").read_bytes() == before
 
 

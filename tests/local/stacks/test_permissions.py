@@ -16,6 +16,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from global_integers_core.names import LIVE_ALIAS
 from local.engine import deploy
 from local.resources import Aws
 from local.server import aws_server
@@ -52,11 +53,19 @@ def endpoint(folder: Path) -> Generator[str]:
 def ask(endpoint: str) -> Ask:
     """`ask(credentials, "orders")`: a signed request to the function through an HTTP API."""
     gateways = client(endpoint, "apigatewayv2")
-    arn = Aws(endpoint).client("lambda", REGION).get_function(FunctionName=FUNCTION)["Configuration"].get("FunctionArn")
+    functions = Aws(endpoint).client("lambda", REGION)
+    arn = functions.get_alias(FunctionName=FUNCTION, Name=LIVE_ALIAS)["AliasArn"]
     api = gateways.create_api(Name="api", ProtocolType="HTTP")["ApiId"]
     integration = gateways.create_integration(
         ApiId=api, IntegrationType="AWS_PROXY", IntegrationUri=arn, PayloadFormatVersion="2.0"
     )["IntegrationId"]
+    functions.add_permission(
+        FunctionName=FUNCTION,
+        Qualifier=LIVE_ALIAS,
+        StatementId=api,
+        Action="lambda:InvokeFunction",
+        Principal="apigateway.amazonaws.com",
+    )
     gateways.create_route(
         ApiId=api, RouteKey="$default", AuthorizationType="AWS_IAM", Target=f"integrations/{integration}"
     )
