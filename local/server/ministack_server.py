@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partialmethod, wraps
-from threading import Event, Timer
+from threading import Event, Lock, Timer
 from typing import Any
 
 AT_ONCE = 2 * (os.cpu_count() or 1)
@@ -168,6 +168,24 @@ def within_timeout(spawn: Callable[[Any], None]) -> Callable[[Any], None]:
     return spawned
 
 
+def in_turn(*functions: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Return these functions so that one waits for another to end.
+
+    Each invocation begins a log stream of its own. ministack fails to describe log groups if one begins meanwhile.
+    """
+    lock = Lock()
+
+    def waiting(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def called(*args: Any, **more: Any) -> Any:
+            with lock:
+                return function(*args, **more)
+
+        return called
+
+    return [waiting(function) for function in functions]
+
+
 def main() -> None:
     """Run ministack. Its other settings are in the environment (local/server/aws_server.py)."""
     os.environ["GATEWAY_PORT"] = sys.argv.pop()  # ministack reads options of its own
@@ -175,7 +193,7 @@ def main() -> None:
     from hypercorn.config import Config
     from ministack import app as ministack  # pyright: ignore[reportMissingTypeStubs]
     from ministack.core import lambda_runtime  # pyright: ignore[reportMissingTypeStubs]
-    from ministack.services import lambda_svc  # pyright: ignore[reportMissingTypeStubs]
+    from ministack.services import cloudwatch_logs, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
     from . import qualifiers, table_policies
 
@@ -184,6 +202,10 @@ def main() -> None:
     table_policies.apply()
     functions: Any = lambda_svc
     functions._execute_function_warm = with_error_type(functions._execute_function_warm)
+    logs: Any = cloudwatch_logs
+    functions._emit_lambda_logs, logs._describe_log_groups = in_turn(
+        functions._emit_lambda_logs, logs._describe_log_groups
+    )
     runtime: Any = lambda_runtime
     runtime._PYTHON_WORKER_SCRIPT = with_trace(runtime._PYTHON_WORKER_SCRIPT)
     worker = runtime.Worker

@@ -4,12 +4,13 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import Awaitable, Callable
+from threading import Thread
 from typing import Any
 
 import pytest
 from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
 
-from local.server.ministack_server import Queue, with_error_type
+from local.server.ministack_server import Queue, in_turn, with_error_type
 
 URL = "/_aws/lambda-url/abc/"
 
@@ -125,3 +126,19 @@ def test_what_is_no_error_or_has_no_traceback_stays(result: dict[str, Any]) -> N
         return dict(result)
 
     assert with_error_type(execute)({}) == result
+
+
+def test_a_log_begins_when_groups_have_been_described() -> None:
+    order: list[str] = []
+
+    def describe() -> None:
+        beginning.start()
+        beginning.join(0.2)  # it can't end before
+        order.append("described")
+
+    described, begin = in_turn(describe, lambda: order.append("begun"))
+    beginning = Thread(target=begin)
+    described()
+    beginning.join()
+
+    assert order == ["described", "begun"]
