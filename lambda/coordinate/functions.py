@@ -4,6 +4,7 @@ An alias's description says what it leads to since when, and which version it le
 """
 
 import json
+import os
 import re
 import threading
 import urllib.error
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 import boto3
 from aws_client.connection import NoResponse
@@ -219,9 +221,12 @@ def _called(region: str, method: str, url: str) -> MintResponse:
     request = AWSRequest(method, url)
     credentials: Any = boto3.session.Session().get_credentials()
     SigV4Auth(credentials, "lambda", region).add_auth(request)
-    headers = dict(request.headers.items())
+    host, path = urlsplit(url).netloc, urlsplit(url).path
+    # Where AWS's own endpoints are elsewhere, so are Function URLs, under their host names.
+    place = os.environ["AWS_ENDPOINT_URL"] + path if os.environ.get("AWS_ENDPOINT_URL") else url
+    headers = {"Host": host, **dict(request.headers.items())}
     try:
-        sent = urllib.request.Request(url, None, headers, method=method)  # noqa: S310 (Pulumi's output)
+        sent = urllib.request.Request(place, None, headers, method=method)  # noqa: S310 (Pulumi's output)
         with urllib.request.urlopen(sent, timeout=TIMEOUT) as response:  # noqa: S310
             return _http_answer(response.status, dict(response.headers.items()), response.read())
     except urllib.error.HTTPError as error:

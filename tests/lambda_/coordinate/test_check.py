@@ -1,8 +1,11 @@
 """What a version of a minting function must answer, and what is made of other answers."""
 
 import json
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -289,3 +292,50 @@ def test_the_functions_own_refusals_are_read() -> None:
     answer = responded(ceiling_reached("integers", None, MintItem(5, 2, 5, 1, False, {})))
 
     assert (answer.status, answer.passing) == (503, True)
+
+
+class Answering(BaseHTTPRequestHandler):
+    """A Function URL that says how it was asked."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"host": self.headers["Host"], "path": self.path, "signed": self.headers["Authorization"]})
+        self.send_response(403 if self.path == "/refused" else 200)
+        self.end_headers()
+        self.wfile.write(body.encode() if self.path != "/refused" else b'{"Message": "Forbidden"}')
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where AWS's endpoints are."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        for name, value in {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret", "ENDPOINT_URL": endpoint}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        yield endpoint
+        server.shutdown()
+
+
+def test_a_function_url_is_asked_as_a_caller_asks(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = "abc.lambda-url.eu-west-1.on.aws"
+    functions = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
+    found = functions.ask_url("eu-west-1", f"https://{host}/")("GET", "/-/health")
+    assert (found.status, found.document["host"], found.document["path"]) == (200, host, "/-/health")
+    assert "/eu-west-1/lambda/aws4_request, SignedHeaders=host;" in found.document["signed"]
+
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    refused = functions.ask_url("eu-west-1", f"{elsewhere}/")("GET", "/refused")
+    assert (refused.status, refused.passing) == (403, True), "AWS may not know the new policy yet"
+
+
+def test_a_url_without_a_server_is_asked_again(monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    functions = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
+    answer = functions.ask_url("eu-west-1", "https://abc.lambda-url.eu-west-1.on.aws/")("GET", "/-/health")
+
+    assert (answer.status, answer.passing) == (0, True)
+    assert answer.text.startswith("no response: ")
