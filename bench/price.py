@@ -198,7 +198,7 @@ def table() -> str:
         if any(item.number for item in same):
             shown = ((f"{item.number:.3g}", f"{item.dollars:.2f}") if item.number else ("", "") for item in same)
             rows.append([same[0].name, f"{same[0].each:.3g}", *(cell for pair in shown for cell in pair)])
-    rows.append(["all", "", *(cell for items in found.values() for cell in ("", f"{total(items):.2f}"))])
+    rows.append(["total", "", *(cell for items in found.values() for cell in ("", f"{total(items):.2f}"))])
     return aligned(rows, names=True)
 
 

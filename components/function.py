@@ -116,7 +116,7 @@ class PythonFunction(pulumi.ComponentResource):
             reserved_concurrent_executions=reserved_concurrency,
             environment=aws.lambda_.FunctionEnvironmentArgs(variables={**environment, **own_environment}),
             kms_key_arn=kms_key or None,
-            # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
+            # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would add half its price.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON", log_group=logs.name, application_log_level=LOG_LEVEL, system_log_level="WARN"
             ),

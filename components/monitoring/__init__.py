@@ -13,7 +13,7 @@ from .stack_metrics import StackMetrics
 
 
 class Monitoring(pulumi.ComponentResource):
-    """The alarms in every region, and a dashboard. An alarm can only notify a topic of its own region."""
+    """The alarms in every region, and a dashboard if it is wanted. An alarm only notifies a topic of its own region."""
 
     def __init__(
         self, name: str, metrics: StackMetrics, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions

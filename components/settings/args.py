@@ -173,14 +173,14 @@ class GlobalIntegersArgs:
     """Regions that mint nothing while they are listed. Their Function URLs return 429, their APIs without a function
     503."""
     waves: Setting[Sequence[Sequence[str]]] = setting([["first"], ["rest"]], example=[["eu-west-1"], ["rest"]])
-    """Lists of regions whose minting functions are updated together, one list after the other. Each wave is checked;
-    the deployment stops if a region doesn't work. `first` is the first of `regions`, `rest` those that no wave names
-    (without `rest`, they join the last wave). `[]` is one wave for all."""
+    """Lists of regions whose minting functions get new versions together, one list after the other. Callers reach them
+    once all regions of the list have passed a check; otherwise the deployment stops. `first` is the first of `regions`,
+    `rest` those that no wave names (without `rest`, they join the last wave). `[]` is one wave for all."""
     callers: Setting[Mapping[str, Sequence[str]]] = setting(
         {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
-    everyone of this account whom IAM allows may use all. Up to 20 other accounts may be named."""
+    everyone of this account whom IAM allows may use all. Patterns may name up to 20 accounts, this one included."""
     iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
     """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
     permissions_boundary: Setting[str] = setting(

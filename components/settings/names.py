@@ -60,4 +60,4 @@ that. Setting it back would then fail, since their names are taken.
 """
 
 MOVES = ["functionVersion", "description"]
-"""For `ignore_changes`: where an alias leads to is the coordinator's business, which has checked the version."""
+"""For `ignore_changes`: the coordinator moves aliases, once it has checked a version."""

@@ -34,7 +34,7 @@ MAX_CALLERS = 2500
 """Bytes of JSON. All variables of a function's environment may have 4 KB together (Lambda guide, "Quotas")."""
 
 MAX_ACCOUNTS = 20
-"""Accounts in `callers`. Each has two statements in the function's policy, which may have 20 KB (Lambda guide, "Lambda
+"""Accounts in `callers`. Each has two statements in the alias's policy, which may have 20 KB (Lambda guide, "Lambda
 quotas")."""
 
 KEY = re.compile(r"arn:([a-z-]+):kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")

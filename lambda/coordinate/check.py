@@ -1,4 +1,4 @@
-"""Checks that a minting function works: a new version before any caller meets it, and what callers reach afterwards.
+"""Checks that a minting function works: a new version before any caller reaches it, and what callers reach afterwards.
 
 The coordinator asks the function for its health, one integer of `CHECK_COUNTER` and the version of its code, and
 compares the answers with the region's table. A region without any layout only has to answer that it has no such

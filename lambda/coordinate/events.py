@@ -68,7 +68,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Check:
-    """A new version of a region's minting function, which must work: nobody else has called it yet."""
+    """A new version of a region's minting function, which must work before callers reach it."""
 
     region: str
     counter: str
@@ -177,7 +177,7 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
     if isinstance(request, CheckSelf):
         raise Refused("self: only a deployment sends this, to a version of the coordinator and to no alias.")
     if qualifier != MINTING_ALIAS:
-        by = f"as {qualifier!r}" if qualifier else "without an alias"
+        by = f"by the qualifier {qualifier!r}" if qualifier else "without an alias"
         raise Refused(
             f"the coordinator doesn't take this {by}; call it by its alias {DEPLOYMENTS_ALIAS!r}, for example as "
             f'"$(pulumi stack output coordinator):{DEPLOYMENTS_ALIAS}".'

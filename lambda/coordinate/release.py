@@ -1,7 +1,7 @@
 """What callers reach: a version is checked, then a region's alias moves to it, or back.
 
-An alias only ever moves forward to a version that has passed its check. Where it already leads to it, nothing is done
-twice: a deployment that was interrupted sends the same again.
+An alias moves forward only to a version that has passed its check, unless its region is leaving. Where it already leads
+to it, nothing is done twice: a deployment that was interrupted sends the same again.
 """
 
 import time
@@ -36,7 +36,7 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
     returned as `paused`.
 
     Raises:
-        Refused: the version doesn't work. No caller has met it. Or the region is paused and has no alias yet: what is
+        Refused: the version doesn't work. Its alias hasn't moved. Or the region is paused and has no alias yet: what is
             created now would be what callers reach as soon as it is paused no longer.
     """
     if asked.paused:

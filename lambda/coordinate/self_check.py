@@ -1,4 +1,4 @@
-"""What a new version of the coordinator checks before anybody uses it: its settings, its tables, what it may do."""
+"""What a new version of the coordinator checks before anybody uses it: that it can read its tables and the aliases."""
 
 import time
 

@@ -186,7 +186,7 @@ def nowhere(regions: Sequence[str]) -> Refused:
 
 
 AFTER_A_FAILURE = (
-    "Correct the code or the settings and run `pulumi up` again, or run it with the former commit. If the region "
+    "Correct the code or the settings and run `pulumi up` again, or run it with the previous commit. If the region "
     "itself is down, put it into the last wave of the setting `waves`. See docs/operations.md#a-build-that-fails."
 )
 
@@ -199,9 +199,10 @@ def unhealthy(
     `log` is the end of its log; `moved` says of each region whether its alias leads to this build, None if it doesn't
     answer.
     """
+    unreached = "" if moved.get(region) else "No caller reaches it. "
     return Refused(
-        f"{region}: version {version} of the minting function ({code}) doesn't work. {problem}. No caller has reached "
-        f"it. {_aliases(moved)} {AFTER_A_FAILURE}{_log(log)}"
+        f"{region}: version {version} of the minting function ({code}) doesn't work. {problem}. {unreached}"
+        f"{_aliases(moved)} {AFTER_A_FAILURE}{_log(log)}"
     )
 
 
@@ -210,8 +211,8 @@ def unhealthy_for_callers(
 ) -> Refused:
     """Return the refusal to go on with a deployment, since what callers reach by this `way` doesn't work."""
     return Refused(
-        f"{region}: version {version} of the minting function has passed its check, but by the region's {way}, where "
-        f"callers reach it now, it doesn't work. {problem}. {_aliases(moved)} To let callers reach what they reached "
+        f"{region}: version {version} of the minting function has passed its check, but doesn't work by the region's "
+        f"{way}, by which callers reach it now. {problem}. {_aliases(moved)} To let callers reach what they reached "
         f"before, see docs/operations.md#the-way-back. {AFTER_A_FAILURE}{_log(log)}"
     )
 
@@ -234,7 +235,7 @@ def paused_from_the_start(region: str) -> Refused:
     """Return the refusal of a region that is paused before its function has ever been checked."""
     return Refused(
         f"{region}: it is paused, so its function can't be checked before callers reach it for the first time. Take it "
-        "out of the setting `paused`, deploy, and pause it then."
+        "out of the setting `paused`, deploy, and pause it afterwards."
     )
 
 
@@ -252,17 +253,21 @@ def nothing_released() -> Refused:
 
 
 def unmoved(moved: Mapping[str, str], failed: Mapping[str, str]) -> Refused:
-    """Return the refusal to call the way back finished: region → version that is reached again, region → error."""
+    """Return the refusal of a way back that some regions didn't take.
+
+    `moved` is region → version, `failed` region → error.
+    """
     done = ", ".join(f"{region} (version {version})" for region, version in sorted(moved.items())) or "none"
     wrong = "; ".join(f"{region}: {error}" for region, error in sorted(failed.items()))
-    return Refused(f"back: moved: {done}. Not moved: {wrong}. Send it again when these regions answer.")
+    return Refused(f'back: moved: {done}. Not moved: {wrong}. Send {{"back": true}} again when these answer.')
 
 
 def unusable(what: str, why: str) -> Refused:
-    """Return the refusal of a new version of the coordinator that can't use a table."""
+    """Return the refusal of a new version of the coordinator that can't read a table."""
     return Refused(
-        f"the new version of the coordinator can't use {what} ({why}), so the former one goes on. Correct the code or "
-        f"the settings, and run `pulumi up` again. {NOTHING_CHANGED}"
+        f"the new version of the coordinator can't use {what} ({why}), so the previous one goes on. If the table was "
+        f"deleted, run `pulumi up --refresh`; otherwise correct the code or the settings, and run `pulumi up` again. "
+        f"{NOTHING_CHANGED}"
     )
 
 
@@ -270,6 +275,7 @@ def denied(regions: Mapping[str, str]) -> Refused:
     """Return the refusal of a new version of the coordinator that may not read the aliases of these regions."""
     found = "; ".join(f"{region}: {error}" for region, error in sorted(regions.items()))
     return Refused(
-        f"the new version of the coordinator may not read the minting functions' aliases, so the former one goes on. "
-        f"{found}. Correct its policy, and run `pulumi up` again. {NOTHING_CHANGED}"
+        f"the new version of the coordinator may not read the minting functions' aliases, so the previous one goes on. "
+        f"{found}. Look for what denies lambda:GetAlias to its role, such as a permissions boundary, and run "
+        f"`pulumi up` again. {NOTHING_CHANGED}"
     )

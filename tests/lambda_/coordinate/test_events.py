@@ -132,7 +132,7 @@ def test_the_alias_takes_only_what_minting_functions_ask_for(name: str, open_cou
 def test_every_other_qualifier_is_refused(name: str, qualifier: str) -> None:
     with pytest.raises(Refused) as refused:
         admissible(request_of(EVENTS[name]), qualifier, 50)
-    by = f"as {qualifier!r}" if qualifier else "without an alias"
+    by = f"by the qualifier {qualifier!r}" if qualifier else "without an alias"
     assert str(refused.value).startswith(f"the coordinator doesn't take this {by}; call it by its alias 'deployments'")
 
 

@@ -157,7 +157,7 @@ def test_what_changes_regions_is_refused_through_the_alias(stack: Stack) -> None
     for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, check):
         with pytest.raises(CoordinatorError, match=r"^through its alias 'minting'"):
             send(event, invoked=ALIAS)
-    with pytest.raises(CoordinatorError, match="doesn't take this as 'live'"):
+    with pytest.raises(CoordinatorError, match="doesn't take this by the qualifier 'live'"):
         send(deployment("eu-west-1"), invoked=f"{ARN}:live")
     assert everything(stack) == before
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -122,7 +123,7 @@ def test_a_version_that_fails_is_shown_with_its_log() -> None:
 
     text = str(refused.value)
     assert text.startswith("a: version 7 of the minting function (1+f) doesn't work. GET /-/health: expected")
-    assert "Runtime.ImportModuleError: no module. No caller has reached it." in text
+    assert "Runtime.ImportModuleError: no module. No caller reaches it." in text
     assert "Aliases that have moved to this build: b; that haven't: a, c." in text
     assert text.endswith("The end of the function's log:\nTraceback: no module")
 
@@ -177,7 +178,7 @@ def test_a_release_that_is_repeated_changes_nothing() -> None:
 def test_an_alias_never_moves_to_a_version_that_fails() -> None:
     """A check may have been left out, or have passed long ago."""
     functions = InMemory(broken=["7"])
-    with pytest.raises(Refused, match="No caller has reached it"):
+    with pytest.raises(Refused, match="No caller reaches it"):
         release(Release(ASKED), tables(), functions)
 
     assert functions.versions() == ["5", "5", "5"]
@@ -185,7 +186,7 @@ def test_an_alias_never_moves_to_a_version_that_fails() -> None:
 
 @pytest.mark.parametrize(("broken", "way"), [("live", "alias"), (URL, "URL")])
 def test_what_callers_reach_is_checked_once_more(broken: str, way: str) -> None:
-    with pytest.raises(Refused, match=f"by the region's {way}, where callers reach it now") as refused:
+    with pytest.raises(Refused, match=f"doesn't work by the region's {way}, by which callers reach it now") as refused:
         release(Release(ASKED, URL), tables(), InMemory(broken=[broken]))
 
     assert "this build: a; that haven't: b, c." in str(refused.value)
@@ -288,9 +289,9 @@ def test_without_a_deployment_or_a_release_there_is_no_way_back() -> None:
 @pytest.mark.parametrize(
     ("description", "build", "back_from", "before"),
     [
-        (described("3f2a"), "3f2a", "", ""),
-        (described("3f2a", "12"), "3f2a", "", "12"),
-        (described_back("3f2a"), "", "3f2a", ""),
+        ("Build 3f2a since 2026-11-25T14:25:52Z.", "3f2a", "", ""),
+        ("Build 3f2a since 2026-11-25T14:25:52Z. Version before: 12.", "3f2a", "", "12"),
+        ("Back from build 3f2a since 2026-11-25T14:25:52Z.", "", "3f2a", ""),
         ("Not released yet.", "", "", ""),
         ("Build 3f2a, said somebody", "", "", ""),
         ("", "", "", ""),
@@ -300,7 +301,13 @@ def test_a_description_is_read_as_it_was_written(description: str, build: str, b
     alias = alias_of({"FunctionVersion": "7", "Description": description})
 
     assert (alias.version, alias.build, alias.back_from, alias.before) == ("7", build, back_from, before)
-    assert len(description) <= 256, "Lambda takes no more"
+
+
+def test_a_description_says_since_when() -> None:
+    for written in (described("3f2a"), described("3f2a", "12"), described_back("3f2a")):
+        alias = alias_of({"FunctionVersion": "7", "Description": written})
+        assert datetime.fromisoformat(alias.since.replace("Z", "+00:00")).tzinfo is UTC
+        assert len(written) <= 256, "Lambda takes no more"
 
 
 def test_a_wrong_answer_is_asked_for_several_times(clock: list[float]) -> None:

@@ -148,7 +148,7 @@ def test_no_caller_meets_a_bad_build(machine: Machine, callers: Clients, build: 
     assert failed.returncode != 0
     assert re.search(reason, failed.stderr), failed.stderr
     assert re.search(r"us-east-1: version \d+ of the minting function \(.*\) doesn't work\.", failed.stderr)
-    assert "No caller has reached it. Aliases that have moved to this build: none; that haven't: " in failed.stderr
+    assert "No caller reaches it. Aliases that have moved to this build: none; that haven't: " in failed.stderr
     assert "docs/operations.md#a-build-that-fails" in failed.stderr
     assert versions(machine) == before
     callers.wait_for_more(REGIONS, 10)
