@@ -45,7 +45,8 @@ class PythonFunction(pulumi.ComponentResource):
     code: str
     """The version of its code, like `1.0.0+3f2a9c81d0b7`."""
     build: str
-    """12 digits that change with its code and its settings, but are the same in all regions."""
+    """12 digits that change with its code and its settings, but are the same in all regions. The function knows them:
+    so it is noticed if a version was published without a change."""
     digest: pulumi.Output[str]
     """It changes with its code, its settings and its policy."""
     function: aws.lambda_.Function
@@ -83,6 +84,8 @@ class PythonFunction(pulumi.ComponentResource):
             kms_key_id=kms_key or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
+        self.code = version_in(code)
+        self.build = _digest([RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL, dict(environment)])[:12]
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
@@ -114,7 +117,9 @@ class PythonFunction(pulumi.ComponentResource):
             memory_size=memory_size,
             timeout=timeout,
             reserved_concurrent_executions=reserved_concurrency,
-            environment=aws.lambda_.FunctionEnvironmentArgs(variables={**environment, **own_environment}),
+            environment=aws.lambda_.FunctionEnvironmentArgs(
+                variables={**environment, **own_environment, "BUILD": self.build}
+            ),
             kms_key_arn=kms_key or None,
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would add half its price.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
@@ -125,13 +130,9 @@ class PythonFunction(pulumi.ComponentResource):
         self.name = self.function.name
         self.arn = self.function.arn
         self.version = self.function.version
-        self.code = version_in(code)
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
-        asked = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL, dict(environment)]
-        self.build = _digest(asked)[:12]
-        self.digest = pulumi.Output.all(asked, own_environment, kms_key, reserved_concurrency, self._document).apply(
-            _digest
-        )
+        asked = [self.build, own_environment, reserved_concurrency, kms_key, self._document]
+        self.digest = pulumi.Output.all(*asked).apply(_digest)
         self.register_outputs({"name": self.name, "arn": self.arn})
 
     def allow_no_more(self, after: Sequence[pulumi.Resource], *, later: bool = False) -> None:

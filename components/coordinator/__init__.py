@@ -148,7 +148,9 @@ class Coordinator(pulumi.ComponentResource):
         self._layouts = layouts
         checked = self._invocation(
             "self",
-            self.function.digest.apply(lambda digest: canonical({"self": digest})),
+            self.function.digest.apply(
+                lambda digest: canonical({"self": {"digest": digest, "build": self.function.build}})
+            ),
             [self.function.function],
             qualifier=self.function.version,
         )

@@ -119,8 +119,9 @@ def _minting(asked: Check, carry_out: CarryOut, ask: Ask) -> Wrong | None:
     if not minted and not standing.refuses(answer):
         return f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
     answer = ask("GET", "/-/status")
-    if answer.status != 200 or answer.document.get("version") != asked.code:  # `up --target` may leave it out
-        return f"GET /-/status: expected version {asked.code}", answer
+    runs = answer.document.get("version"), answer.document.get("build")
+    if answer.status != 200 or runs != (asked.code, asked.build):  # `up --target` may leave the function out
+        return f"GET /-/status: expected version {asked.code} and build {asked.build}", answer
     return None
 
 

@@ -98,6 +98,9 @@ class Release:
 class CheckSelf:
     """The version of the coordinator that gets this: it checks what it needs, and its aliases move to it."""
 
+    build: str
+    """What it must be."""
+
 
 @dataclass(frozen=True)
 class Back:
@@ -113,12 +116,12 @@ Request = Run | Check | Release | CheckSelf | Back
 def request_of(event: Mapping[str, Any]) -> Request:
     """Read an event of a deployment, of the schedule, of a region, or of an operator.
 
-    A deployment sends `{"self": "<digest>"}` to a new version of the coordinator. It sends `{"check": {"region":
-    "us-east-1", "version": "12", "build": "...", "code": "...", "counter": "integers", "digest": "..."}}` for a new
-    version of a minting function, the same with `url` as `{"release": {...}}` when its wave has passed, and
-    `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end. The schedule sends `{"schedule":
-    true}`, an operator `{"create": ["invoices", ...]}`, `{"delete": ["invoices", ...]}` or `{"back": true}`, a region
-    without integers `{"grant": "orders", "count": 1}`.
+    A deployment sends `{"self": {"build": "...", "digest": "..."}}` to a new version of the coordinator. It sends
+    `{"check": {"region": "us-east-1", "version": "12", "build": "...", "code": "...", "counter": "integers", "digest":
+    "..."}}` for a new version of a minting function, the same with `url` as `{"release": {...}}` when its wave has
+    passed, and `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end. The schedule sends
+    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}`, `{"delete": ["invoices", ...]}` or `{"back":
+    true}`, a region without integers `{"grant": "orders", "count": 1}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
@@ -150,7 +153,7 @@ def request_of(event: Mapping[str, Any]) -> Request:
     if "release" in event:
         return _release(_object(event, "release"))
     if "self" in event:
-        return CheckSelf()  # the digest isn't read: it makes another event when the coordinator has changed
+        return CheckSelf(str(_object(event, "self").get("build")))  # the digest isn't read: it makes another event
     for key, request in {"schedule": ScheduledRun(), "back": Back()}.items():
         if key in event:
             if event[key] is not True:

@@ -47,8 +47,11 @@ MOST = 300
 MOST_OF_LOG = 1_000
 """Characters of the end of a log that are shown."""
 
-RELEASED = re.compile(r"Build (?P<build>\S+) since (?P<since>\S+)\.(?: Version before: (?P<before>[0-9]+)\.)?")
-MOVED_BACK = re.compile(r"Back from build (?P<build>\S+) since (?P<since>\S+)\.")
+RELEASED = re.compile(
+    r"Version (?P<version>[0-9]+), build (?P<build>\S+) since (?P<since>\S+)(?P<unproven>, not checked yet)?\."
+    r"(?: Version before: (?P<before>[0-9]+)\.)?"
+)
+MOVED_BACK = re.compile(r"Version (?P<version>[0-9]+), back from build (?P<build>\S+) since (?P<since>\S+)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,9 @@ class Alias:
     """The build that it was moved back from."""
     since: str = ""
     before: str = ""
-    """The version that it led to before; "" if there was none, or it was moved back."""
+    """The version before that has passed both checks; "" if there was none, or it was moved back."""
+    proven: bool = False
+    """Whether what callers reach was checked after it was moved."""
     revision: str = ""
     """Lambda's id of this state. A move is refused if it isn't the present one."""
 
@@ -91,25 +96,27 @@ class Alias:
 
 
 def alias_of(found: Mapping[str, Any]) -> Alias:
-    """Read Lambda's answer. A description that somebody has changed says nothing."""
+    """Read Lambda's answer. A description of another version says nothing: somebody has moved the alias by hand."""
     version, revision = str(found["FunctionVersion"]), str(found.get("RevisionId", ""))
     description = str(found.get("Description", ""))
-    if released := RELEASED.fullmatch(description):
-        build, since, before = released.group("build", "since", "before")
-        return Alias(version, build, "", since, before or "", revision)
-    if back := MOVED_BACK.fullmatch(description):
-        return Alias(version, "", back["build"], back["since"], "", revision)
+    released, back = RELEASED.fullmatch(description), MOVED_BACK.fullmatch(description)
+    if released and released["version"] == version:
+        build, since, unproven, before = released.group("build", "since", "unproven", "before")
+        return Alias(version, build, "", since, before or "", not unproven, revision)
+    if back and back["version"] == version:
+        return Alias(version, "", back["build"], back["since"], "", proven=True, revision=revision)
     return Alias(version, revision=revision)
 
 
-def described(build: str, before: str = "") -> str:
-    """Return the description of an alias that is moved to a build now."""
-    return f"Build {build} since {_now()}." + (f" Version before: {before}." if before else "")
+def described(version: str, build: str, before: str = "", *, proven: bool) -> str:
+    """Return the description of an alias that is moved to a version and its build now, or is `proven` now."""
+    since = f"Version {version}, build {build} since {_now()}{'' if proven else ', not checked yet'}."
+    return since + (f" Version before: {before}." if before else "")
 
 
-def described_back(build: str) -> str:
-    """Return the description of an alias that is moved back from a build now."""
-    return f"Back from build {build} since {_now()}."
+def described_back(version: str, build: str) -> str:
+    """Return the description of an alias that is moved back to a version from a build now."""
+    return f"Version {version}, back from build {build} since {_now()}."
 
 
 def _now() -> str:
@@ -117,11 +124,11 @@ def _now() -> str:
 
 
 class AliasError(Exception):
-    """An alias couldn't be read or moved. `denied` is whether that was not allowed."""
+    """An alias couldn't be read or moved: it isn't allowed (`denied`), or it isn't as it was read (`changed`)."""
 
-    def __init__(self, message: str, *, denied: bool = False) -> None:
+    def __init__(self, message: str, *, denied: bool = False, changed: bool = False) -> None:
         super().__init__(message)
-        self.denied = denied
+        self.denied, self.changed = denied, changed
 
 
 class Functions:
@@ -177,7 +184,8 @@ def move_alias(client: "LambdaClient", function: str, name: str, version: str, d
     try:
         client.update_alias(FunctionName=function, Name=name, FunctionVersion=version, Description=description, **state)
     except (ClientError, BotoCoreError) as error:
-        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted") from error
+        changed = "PreconditionFailed" in str(error)  # Lambda API, "UpdateAlias"
+        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted", changed=changed) from error
 
 
 def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | AliasError | None]:
@@ -221,7 +229,7 @@ def _called(region: str, method: str, url: str) -> MintResponse:
     request = AWSRequest(method, url)
     credentials: Any = boto3.session.Session().get_credentials()
     SigV4Auth(credentials, "lambda", region).add_auth(request)
-    host, path = urlsplit(url).netloc, urlsplit(url).path
+    host, path = urlsplit(url).netloc.removesuffix(":80"), urlsplit(url).path
     # Where AWS's own endpoints are elsewhere, so are Function URLs, under their host names.
     place = os.environ["AWS_ENDPOINT_URL"] + path if os.environ.get("AWS_ENDPOINT_URL") else url
     headers = {"Host": host, **dict(request.headers.items())}

@@ -108,8 +108,8 @@ def _without_run(
             return check_version(request, carry_out, functions)
         case Release():
             return release(request, carry_out, functions)
-        case CheckSelf():
-            return check_self(invoked, qualifier, carry_out, functions)
+        case CheckSelf(build):
+            return check_self(invoked, qualifier, build, carry_out, functions)
         case Back():
             return {**back(carry_out, functions)}
 

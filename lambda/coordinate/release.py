@@ -6,6 +6,7 @@ to it, nothing is done twice: a deployment that was interrupted sends the same a
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from global_integers_core.names import LIVE_ALIAS
@@ -13,12 +14,13 @@ from global_integers_core.names import LIVE_ALIAS
 from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
-from .log import write
+from .log import warn, write
 from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord
 from .protocol.refusals import (
     nothing_deployed,
     nothing_released,
+    outdated_release,
     paused_from_the_start,
     unhealthy,
     unhealthy_for_callers,
@@ -61,7 +63,8 @@ def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
 def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
     """Let callers of a region reach a version, and check once more what they reach. Return the region as `released`.
 
-    It is returned as `paused` if it is, and as `unmoved` if it leaves and doesn't answer.
+    It is returned as `paused` if it is, as `unmoved` if it leaves and doesn't answer, and as `back` if callers were
+    taken back from this build: then only another one is released.
 
     Raises:
         Refused: what callers reach doesn't work, the alias can't be moved, or the version doesn't work. In the last
@@ -71,33 +74,57 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
     if asked.leaving:
         try:
             _move(check, functions.alias(region), functions)
+            _prove(check, functions.alias(region), functions)
         except AliasError:
             return {"unmoved": region}
         return {"released": region}
     if check.paused:
         return {"paused": region}
     alias = _patiently(region, lambda: functions.alias(region))
+    if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
+        warn("left", region=region, version=alias.version if alias else "", build=check.build)
+        return {"back": region}
     if alias is None or alias.version != check.version:  # time may have passed since its check
         _check(check, carry_out, functions)
-    _patiently(region, lambda: _move(check, functions.alias(region), functions))
+    # As it was read before the check: what somebody else has done meanwhile stays.
+    alias = _patiently(region, lambda: _move(check, alias, functions))
     way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS))
     if problem is None and asked.url:
         # No caller may mint of the check's counter, so by the URL only the health can be asked for.
         way, problem = "URL", problem_of(check, carry_out, functions.ask_url(region, asked.url), only_health=True)
     if problem is not None:
         aliases = _moved(check, carry_out, functions)
-        raise unhealthy_for_callers(region, way, check.version, problem.text, problem.log, aliases)
+        raise unhealthy_for_callers(region, way, check.version, problem.text, problem.log, aliases, alias.before)
+    _patiently(region, lambda: _prove(check, functions.alias(region), functions))
     return {"released": region}
 
 
-def _move(check: Check, alias: Alias | None, functions: Functions) -> None:
+def _move(check: Check, alias: Alias | None, functions: Functions) -> Alias:
+    """Move an alias to the version, unless it is there already, and return it as it was, with the version before.
+
+    That is one that has passed both checks: the way back doesn't lead to one that callers couldn't use.
+    """
     if alias is None:
         raise AliasError(f"there is no alias {LIVE_ALIAS!r}")
-    if alias.version == check.version and alias.build == check.build:
-        return
-    before = alias.before if alias.version == check.version else alias.version
-    functions.move(check.region, alias, check.version, described(check.build, before))
+    if is_later(alias.version, check.version):  # this release is an old one, which was slow or was sent again
+        raise outdated_release(check.region, check.version, alias.version)
+    if _is_there(check, alias):
+        return alias
+    before = alias.version if alias.proven and alias.version != check.version else alias.before
+    functions.move(check.region, alias, check.version, described(check.version, check.build, before, proven=False))
     write("INFO", phase="moved", region=check.region, version=check.version, before=before, build=check.build)
+    return replace(alias, before=before)
+
+
+def _prove(check: Check, alias: Alias | None, functions: Functions) -> None:
+    """Note that what callers reach was checked, if it is still this version."""
+    if alias is not None and _is_there(check, alias) and not alias.proven:
+        description = described(check.version, check.build, alias.before, proven=True)
+        functions.move(check.region, alias, check.version, description)
+
+
+def _is_there(check: Check, alias: Alias) -> bool:
+    return alias.version == check.version and alias.build == check.build
 
 
 def _patiently(region: str, act: Callable[[], T]) -> T:
@@ -107,7 +134,7 @@ def _patiently(region: str, act: Callable[[], T]) -> T:
         try:
             return act()
         except AliasError as error:
-            if time.monotonic() >= ends:
+            if error.changed or time.monotonic() >= ends:
                 raise unmovable(region, str(error)) from error
         time.sleep(PAUSE)
 
@@ -118,17 +145,34 @@ def _regions(record: DeploymentRecord | None) -> list[str]:
 
 def _moved(check: Check, carry_out: CarryOut, functions: Functions) -> dict[str, bool | None]:
     """Return of each region whether its alias has moved to this build; None if it doesn't answer."""
-    found = functions.aliases([*_regions(carry_out(ReadRecord())), check.region])
     return {
         region: None if isinstance(alias, AliasError) else alias is not None and alias.build == check.build
-        for region, alias in found.items()
+        for region, alias in _aliases(check, carry_out, functions).items()
     }
+
+
+Found = Mapping[str, Alias | AliasError | None]
+
+
+def _aliases(check: Check, carry_out: CarryOut, functions: Functions) -> Found:
+    return functions.aliases([*_regions(carry_out(ReadRecord())), check.region])
+
+
+def _newest(found: Found) -> Alias:
+    """Return the alias that was moved last."""
+    return max((a for a in found.values() if isinstance(a, Alias)), key=lambda alias: alias.since, default=Alias(""))
+
+
+def is_later(version: str, other: str) -> bool:
+    """Return whether a version was published after the other. `$LATEST` has no place in the order."""
+    return version.isdigit() and other.isdigit() and int(version) > int(other)
 
 
 def back(carry_out: CarryOut, functions: Functions) -> dict[str, Mapping[str, str]]:
     """Move the aliases of the newest build back to the versions that they led to before.
 
-    A second call finds nothing to move. Return the regions that were moved `back`, with their versions.
+    A second call finds nothing to move. Return the regions that were moved `back`, and those where callers `stay`, with
+    their versions.
 
     Raises:
         Refused: nothing was ever released, or a region doesn't answer. All others have been moved.
@@ -138,20 +182,24 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Mapping[str, st
         raise nothing_deployed("back")
     found = functions.aliases(_regions(record))
     aliases = {region: alias for region, alias in found.items() if isinstance(alias, Alias)}
-    newest = max(aliases.values(), key=lambda alias: alias.since, default=Alias("")).newest
+    newest = _newest(aliases).newest
     if not newest:
         raise nothing_released()
     back = {region: alias for region, alias in aliases.items() if alias.build == newest and alias.before}
 
     def move(region: str) -> Alias | None:
         alias = back[region]
-        functions.move(region, alias, alias.before, described_back(newest))
+        functions.move(region, alias, alias.before, described_back(alias.before, newest))
         write("INFO", phase="moved", region=region, version=alias.before, before=alias.version, build="")
         return alias
 
     results = {**found, **in_each(back, move)}
     failed = {region: str(error) for region, error in results.items() if isinstance(error, AliasError)}
+    for region, alias in functions.aliases(failed).items():  # the same may have been sent twice
+        if isinstance(alias, Alias) and alias.back_from == newest:
+            del failed[region]
     moved = {region: alias.before for region, alias in back.items() if region not in failed}
     if failed:
         raise unmoved(moved, failed)
-    return {"back": moved}
+    stay = {region: alias.version if isinstance(alias, Alias) else "" for region, alias in found.items()}
+    return {"back": moved, "stay": {region: version for region, version in stay.items() if region not in moved}}

@@ -1,5 +1,6 @@
 """What a new version of the coordinator checks before anybody uses it: that it can read its tables and the aliases."""
 
+import os
 import time
 
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
@@ -8,30 +9,43 @@ from .check import PATIENCE, PAUSE
 from .functions import AliasError, Functions, client_of, move_alias, read_alias
 from .log import write
 from .protocol.model import Absent, DeploymentRecord
-from .protocol.operations import CarryOut, DescribeArchive, DescribeLayouts, DescribeMirror, ReadItem, ReadRecord
-from .protocol.refusals import denied, unusable
+from .protocol.operations import (
+    CarryOut,
+    DescribeArchive,
+    DescribeLayouts,
+    DescribeMirror,
+    ReadItem,
+    ReadRecord,
+    ReadRecorded,
+)
+from .protocol.refusals import denied, unpublished, unusable
+from .release import is_later
 
 ALIASES = (DEPLOYMENTS_ALIAS, MINTING_ALIAS)
 
 
-def check_self(arn: str, version: str, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
+def check_self(arn: str, version: str, build: str, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
     """Check this version of the coordinator, and move its aliases to it, unless they lead to a later one.
 
-    `arn` is the function's, `version` its number; `$LATEST` and "" move nothing. A region that doesn't answer is no
-    fault of this version. Before the first deployment there is no alias yet.
+    `arn` is the function's, `version` its number, `build` what it must be; `$LATEST` and "" move nothing. A region that
+    doesn't answer is no fault of this version. Before the first deployment there is no alias yet.
 
     Raises:
-        Refused: a table at home can't be used, no region's can, or something isn't allowed. No alias was moved.
+        Refused: it is of another build, a table at home can't be used, no region's can, or something isn't allowed. No
+            alias was moved.
     """
+    if os.environ.get("BUILD") != build:
+        raise unpublished(version, build)
     for operation in (DescribeLayouts(), DescribeMirror()):  # these are refused by themselves
         carry_out(operation)
     record: DeploymentRecord | None = carry_out(ReadRecord())
     if isinstance(absent := carry_out(DescribeArchive()), Absent):
         raise unusable("the archive", absent.value)
     regions = record.desired.regions if record else ()
-    items = {region: carry_out(ReadItem(region, CHECK_COUNTER)) for region in regions}
-    if items and all(item is Absent.UNREACHABLE for item in items.values()):
-        raise unusable("the counters table of any region", Absent.UNREACHABLE.value)
+    for table, read in {"counters": ReadItem, "receipts": ReadRecorded}.items():
+        answers = [carry_out(read(region, CHECK_COUNTER)) for region in regions]
+        if answers and all(answer in (Absent.UNREACHABLE, Absent.GONE) for answer in answers):
+            raise unusable(f"the {table} table of any region", Absent.UNREACHABLE.value)
     _check_aliases(regions, functions)
     if version.isdigit():
         _move(arn, version)
@@ -57,7 +71,7 @@ def _move(arn: str, version: str) -> None:
     client = client_of(home)
     for alias in ALIASES:
         found = read_alias(client, name, alias)
-        if found is None or not found.version.isdigit() or int(found.version) >= int(version):
+        if found is None or not is_later(version, found.version):
             continue
         move_alias(client, name, alias, version, f"Version before: {found.version}.", found.revision)
         write("INFO", phase="moved", region=home, alias=alias, version=version, before=found.version)

@@ -191,6 +191,9 @@ AFTER_A_FAILURE = (
 )
 
 
+BACK = "To let callers reach what they reached before, see docs/operations.md#the-way-back."
+
+
 def unhealthy(
     region: str, version: str, code: str, problem: str, log: str, moved: Mapping[str, bool | None]
 ) -> Refused:
@@ -200,20 +203,26 @@ def unhealthy(
     answer.
     """
     unreached = "" if moved.get(region) else "No caller reaches it. "
+    back = f"{BACK} " if any(moved.values()) else ""
+    if problem.startswith("GET /-/status: expected version"):
+        back += f"{UNPUBLISHED} "
     return Refused(
         f"{region}: version {version} of the minting function ({code}) doesn't work. {problem}. {unreached}"
-        f"{_aliases(moved)} {AFTER_A_FAILURE}{_log(log)}"
+        f"{_aliases(moved)} {back}{AFTER_A_FAILURE}{_log(log)}"
     )
 
 
 def unhealthy_for_callers(
-    region: str, way: str, version: str, problem: str, log: str, moved: Mapping[str, bool | None]
+    region: str, way: str, version: str, problem: str, log: str, moved: Mapping[str, bool | None], before: str
 ) -> Refused:
-    """Return the refusal to go on with a deployment, since what callers reach by this `way` doesn't work."""
+    """Return the refusal to go on with a deployment, since what callers reach by this `way` doesn't work.
+
+    They reached the version `before`; "" if there was none.
+    """
+    back = f"{BACK} " if before else ""
     return Refused(
         f"{region}: version {version} of the minting function has passed its check, but doesn't work by the region's "
-        f"{way}, by which callers reach it now. {problem}. {_aliases(moved)} To let callers reach what they reached "
-        f"before, see docs/operations.md#the-way-back. {AFTER_A_FAILURE}{_log(log)}"
+        f"{way}, by which callers reach it now. {problem}. {_aliases(moved)} {back}{AFTER_A_FAILURE}{_log(log)}"
     )
 
 
@@ -247,6 +256,14 @@ def unmovable(region: str, problem: str) -> Refused:
     )
 
 
+def outdated_release(region: str, version: str, present: str) -> Refused:
+    """Return the refusal to move a region's alias to a version that is older than the one that callers reach."""
+    return Refused(
+        f"{region}: callers reach version {present} by now, so the alias doesn't move to version {version}: another "
+        "deployment was faster. Nothing more was changed; deploy again if that is not what you want."
+    )
+
+
 def nothing_released() -> Refused:
     """Return the refusal to move aliases back of which none was ever moved."""
     return Refused("back: no alias was ever moved to a build, so there is nothing to go back to. Nothing was changed.")
@@ -260,6 +277,17 @@ def unmoved(moved: Mapping[str, str], failed: Mapping[str, str]) -> Refused:
     done = ", ".join(f"{region} (version {version})" for region, version in sorted(moved.items())) or "none"
     wrong = "; ".join(f"{region}: {error}" for region, error in sorted(failed.items()))
     return Refused(f'back: moved: {done}. Not moved: {wrong}. Send {{"back": true}} again when these answer.')
+
+
+def unpublished(version: str, build: str) -> Refused:
+    """Return the refusal of a version of the coordinator that is of another build than it must be."""
+    return Refused(
+        f"version {version} of the coordinator isn't of build {build}, so the previous one goes on: an update may have "
+        f"failed before it was published. {UNPUBLISHED} {NOTHING_CHANGED}"
+    )
+
+
+UNPUBLISHED = "See docs/operations.md#a-version-that-wasnt-published."
 
 
 def unusable(what: str, why: str) -> Refused:

@@ -48,6 +48,7 @@ STATUS = {
     "pending": "is there a newer layout that doesn’t apply here yet?",
     "regions": "of the newest layout, in order",
     "version": "of the code that runs here",
+    "build": "of this code with its settings",
 }
 """The members of a status document that its table shows, and what they are."""
 

@@ -193,6 +193,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
         "pending": newest is not None and region in newest.regions and (item is None or item.epoch < newest.epoch),
         "regions": list(newest.regions) if newest else [],
         "version": _version(),
+        "build": os.environ.get("BUILD"),
     }
     if html:
         from .pages import status_page

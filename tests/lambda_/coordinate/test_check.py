@@ -28,7 +28,7 @@ ASKED = Check("a", "integers", "12", "1+f", "3f")
 OPEN = register("a", "b")
 ITEMS = items_of(OPEN)
 HEALTHY = MintResponse("200", 200, {"status": "ok"})
-STATUS = MintResponse("200", 200, {"version": "1+f"})
+STATUS = MintResponse("200", 200, {"version": "1+f", "build": "3f"})
 
 
 def responded(problem: Problem) -> MintResponse:
@@ -119,14 +119,23 @@ def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
 
 @pytest.mark.parametrize(
     "status",
-    [MintResponse("200 1+e", 200, {"version": "1+e"}), MintResponse("200", 200), MintResponse("500", 500)],
+    [
+        MintResponse("200 1+e", 200, {"version": "1+e", "build": "3f"}),
+        MintResponse("200 1+f, but with the settings before", 200, {"version": "1+f", "build": "3e"}),
+        MintResponse("200", 200),
+        MintResponse("500", 500),
+    ],
     ids=lambda a: a.text,
 )
 def test_the_new_code_must_be_what_runs(status: MintResponse) -> None:
-    """`pulumi up --target` may leave the function out."""
+    """`pulumi up --target` may leave the function out.
+
+    And where an update fails after the code was uploaded, the provider doesn't publish it at the next one
+    (terraform-provider-aws, `resourceFunctionUpdate`).
+    """
     refused = refusal(Function(minted(501), status=status))
 
-    assert f"GET /-/status: expected version 1+f, but got {status.text}" in refused
+    assert f"GET /-/status: expected version 1+f and build 3f, but got {status.text}" in refused
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_release_is_a_check_and_where_callers_are() -> None:
 
 
 def test_a_version_of_the_coordinator_is_asked_to_check_itself() -> None:
-    assert request_of({"self": "ab12"}) == CheckSelf()
+    assert request_of({"self": {"build": "3f", "digest": "ab12"}}) == CheckSelf("3f")
 
 
 def test_the_way_back_is_one_word() -> None:
@@ -138,14 +138,14 @@ def test_every_other_qualifier_is_refused(name: str, qualifier: str) -> None:
 
 @pytest.mark.parametrize("qualifier", [*LATEST, "1", "12"])
 def test_a_version_does_nothing_but_check_itself(qualifier: str) -> None:
-    assert admissible(CheckSelf(), qualifier, 0) == CheckSelf()
+    assert admissible(CheckSelf("3f"), qualifier, 0) == CheckSelf("3f")
 
 
 @pytest.mark.parametrize("alias", ["deployments", "minting", "live"])
 def test_no_alias_is_asked_to_check_itself(alias: str) -> None:
     """It leads to a version that has done so."""
     with pytest.raises(Refused, match=r"^self: only a deployment sends this"):
-        admissible(CheckSelf(), alias, 50)
+        admissible(CheckSelf("3f"), alias, 50)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,7 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({"release": {**ASKED, "url": "file:///etc"}}, "release.url: 'file:///etc' is not a URL."),
         ({"release": "us-east-1"}, "release: 'us-east-1' is not an object."),
         ({"back": 1}, "back: 1 is not true."),
+        ({"self": "3f"}, "self: '3f' is not an object."),
         (
             {"check": {**ASKED, "counter": "-check"}},
             "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",

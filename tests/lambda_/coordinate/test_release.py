@@ -17,6 +17,7 @@ from coordinate.protocol.operations import (
     DescribeMirror,
     ReadItem,
     ReadRecord,
+    ReadRecorded,
     ReadRegister,
 )
 from coordinate.release import back, check_version, release
@@ -30,7 +31,11 @@ ASKED = Check("a", "integers", "7", "1+f", "new")
 URL = "https://abc.lambda-url.a.on.aws/"
 NO_COUNTER = real.answer_of(problem_response(missing("-check"), "a"))
 NO_HEALTH = real.answer_of(problem_response(missing("integers", in_health_check=True), "a"))
-GOOD = {"/-/health": NO_HEALTH, "/-check": NO_COUNTER, "/-/status": MintResponse("200", 200, {"version": "1+f"})}
+GOOD = {
+    "/-/health": NO_HEALTH,
+    "/-check": NO_COUNTER,
+    "/-/status": MintResponse("200", 200, {"version": "1+f", "build": "new"}),
+}
 BROKEN = MintResponse("an error of the function: Runtime.ImportModuleError: no module", log="Traceback: no module")
 
 
@@ -39,11 +44,13 @@ class InMemory(Functions):
 
     def __init__(self, broken: Iterable[str] = (), down: Iterable[str] = (), denied: Iterable[str] = ()) -> None:
         self.live: dict[str, Alias | None] = {
-            region: Alias("5", "old", "", "2026-11-24T00:00:00Z") for region in REGIONS
+            region: Alias("5", "old", "", "2026-11-24T00:00:00Z", proven=True) for region in REGIONS
         }
         self.asked: list[tuple[str, str]] = []
         """Each version, alias or URL that was asked, with its region."""
         self.broken, self.down, self.denied = {*broken}, {*down}, {*denied}
+        self.build = "new"
+        """What the functions say that they are."""
         self._clock = iter(range(10_000))
 
     def ask(self, region: str, qualifier: str) -> Ask:
@@ -54,7 +61,8 @@ class InMemory(Functions):
 
     def _asked(self, region: str, way: str) -> Ask:
         self.asked.append((region, way))
-        return lambda _method, path: BROKEN if way in self.broken else GOOD[path]
+        good = {**GOOD, "/-/status": MintResponse("200", 200, {"version": "1+f", "build": self.build})}
+        return lambda _method, path: BROKEN if way in self.broken else good[path]
 
     def alias(self, region: str) -> Alias | None:
         self._reach(region)
@@ -62,7 +70,8 @@ class InMemory(Functions):
 
     def move(self, region: str, alias: Alias, version: str, description: str) -> None:
         self._reach(region)
-        assert alias == self.live[region], "it was read before"
+        if alias != self.live[region]:
+            raise AliasError("PreconditionFailed", changed=True)
         found = alias_of({"FunctionVersion": version, "Description": description, "RevisionId": "r"})
         self.live[region] = replace(found, since=f"2026-11-25T{next(self._clock):06}")
 
@@ -81,11 +90,14 @@ RECORD: Any = DeploymentRecord(
 )
 
 
-def tables(record: DeploymentRecord | None = RECORD, archive: Any = "archive 1", item: Any = None) -> Any:
+def tables(
+    record: DeploymentRecord | None = RECORD, archive: Any = "archive 1", item: Any = None, recorded: Any = None
+) -> Any:
     """Return what carries out the reads of tables without counters."""
     answers: dict[type, Any] = {
         ReadRegister: None,
         ReadItem: item,
+        ReadRecorded: recorded,
         ReadRecord: record,
         DescribeLayouts: "layouts 1",
         DescribeMirror: "mirror 1",
@@ -230,27 +242,31 @@ def test_the_way_back_is_to_the_version_before() -> None:
     functions = InMemory()
     released(*REGIONS, functions=functions)
 
-    assert back(tables(), functions) == {"back": {"a": "5", "b": "5", "c": "5"}}
+    assert back(tables(), functions) == {"back": {"a": "5", "b": "5", "c": "5"}, "stay": {}}
     assert functions.versions() == ["5", "5", "5"]
 
 
 def test_only_the_newest_build_goes_back() -> None:
     """A deployment that stopped after a wave has moved only some."""
     functions = InMemory()
+    functions.build = "good"
     released(*REGIONS, functions=functions, version="6", build="good")
+    functions.build = "new"
     released("a", functions=functions)
 
-    assert back(tables(), functions) == {"back": {"a": "6"}}
+    assert back(tables(), functions) == {"back": {"a": "6"}, "stay": {"b": "6", "c": "6"}}
     assert functions.versions() == ["6", "6", "6"]
 
 
 def test_the_way_back_is_gone_only_once() -> None:
     functions = InMemory()
+    functions.build = "good"
     released(*REGIONS, functions=functions, version="6", build="good")
+    functions.build = "new"
     released("a", functions=functions)
     back(tables(), functions)
 
-    assert back(tables(), functions) == {"back": {}}
+    assert back(tables(), functions) == {"back": {}, "stay": {"a": "6", "b": "6", "c": "6"}}
     assert functions.versions() == ["6", "6", "6"]
 
 
@@ -263,18 +279,75 @@ def test_the_way_back_goes_on_when_a_region_answers_again() -> None:
     assert functions.versions() == ["5", "7", "5"]
 
     functions.down = set()
-    assert back(tables(), functions) == {"back": {"b": "5"}}
+    assert back(tables(), functions) == {"back": {"b": "5"}, "stay": {"a": "5", "c": "5"}}
 
 
-def test_after_the_way_back_the_next_release_checks_again() -> None:
+def test_callers_who_went_back_stay_until_there_is_another_build(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pause that ends, or an update that goes on, sends a release again."""
     functions = InMemory()
-    released("a", functions=functions)
+    released("a", "b", functions=functions)
     back(tables(), functions)
-    functions.broken = {"7"}
-    with pytest.raises(Refused):
+
+    for region in REGIONS:  # a deployment may not have come to the last wave yet
+        asked = Release(Check(region, "integers", "7", "1+f", "new"))
+        assert release(asked, tables(), functions) == {"back": region}
+    assert functions.versions() == ["5", "5", "5"]
+    assert '"phase": "left"' in capsys.readouterr().err
+
+    functions.build = "next"
+    released(*REGIONS, functions=functions, version="8", build="next")
+    assert functions.versions() == ["8", "8", "8"]
+    assert [alias.before for alias in functions.live.values() if alias] == ["5", "5", "5"]
+
+
+def test_the_way_back_passes_a_version_that_callers_couldnt_use() -> None:
+    """It had passed its check by number, but not what callers reach."""
+    functions = InMemory(broken=["live"])
+    with pytest.raises(Refused, match="doesn't work by the region's alias"):
+        released("a", functions=functions)
+    functions.broken, functions.build = set(), "good"
+    released("a", functions=functions, version="8", build="good")
+
+    assert back(tables(), functions) == {"back": {"a": "5"}, "stay": {"b": "5", "c": "5"}}
+
+
+def test_an_old_release_moves_no_alias_backward() -> None:
+    """It was slow, or somebody has sent it again."""
+    functions = InMemory()
+    functions.build = "good"
+    released("a", functions=functions, version="8", build="good")
+    functions.build = "new"
+    with pytest.raises(Refused, match=r"^a: callers reach version 8 by now, so the alias doesn't move to version 7"):
         released("a", functions=functions)
 
-    assert functions.versions() == ["5", "5", "5"]
+    assert functions.versions() == ["8", "5", "5"]
+
+
+def test_what_somebody_does_during_a_release_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = InMemory()
+    ask = functions.ask
+
+    def meanwhile(region: str, qualifier: str) -> Ask:
+        functions.live["a"] = Alias("4", "other", "", "2026-11-25T20:00:00Z", "3", proven=True)
+        return ask(region, qualifier)
+
+    monkeypatch.setattr(functions, "ask", meanwhile)
+    with pytest.raises(Refused, match="can't be moved: PreconditionFailed"):
+        release(Release(ASKED), tables(), functions)
+    assert functions.versions() == ["4", "5", "5"]
+
+
+def test_two_who_go_back_at_once_are_both_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = InMemory()
+    released(*REGIONS, functions=functions)
+    move = functions.move
+
+    def twice(region: str, alias: Alias, version: str, description: str) -> None:
+        move(region, alias, version, description)
+        raise AliasError("PreconditionFailed", changed=True)  # as the second of them gets it
+
+    monkeypatch.setattr(functions, "move", twice)
+    assert back(tables(), functions)["back"] == {"a": "5", "b": "5", "c": "5"}
 
 
 def test_without_a_deployment_or_a_release_there_is_no_way_back() -> None:
@@ -289,9 +362,12 @@ def test_without_a_deployment_or_a_release_there_is_no_way_back() -> None:
 @pytest.mark.parametrize(
     ("description", "build", "back_from", "before"),
     [
-        ("Build 3f2a since 2026-11-25T14:25:52Z.", "3f2a", "", ""),
-        ("Build 3f2a since 2026-11-25T14:25:52Z. Version before: 12.", "3f2a", "", "12"),
-        ("Back from build 3f2a since 2026-11-25T14:25:52Z.", "", "3f2a", ""),
+        ("Version 7, build 3f2a since 2026-11-25T14:25:52Z.", "3f2a", "", ""),
+        ("Version 7, build 3f2a since 2026-11-25T14:25:52Z. Version before: 6.", "3f2a", "", "6"),
+        ("Version 7, build 3f2a since 2026-11-25T14:25:52Z, not checked yet. Version before: 6.", "3f2a", "", "6"),
+        ("Version 7, back from build 3f2a since 2026-11-25T14:25:52Z.", "", "3f2a", ""),
+        ("Version 8, build 3f2a since 2026-11-25T14:25:52Z.", "", "", ""),  # moved by hand
+        ("Version 8, back from build 3f2a since 2026-11-25T14:25:52Z.", "", "", ""),
         ("Not released yet.", "", "", ""),
         ("Build 3f2a, said somebody", "", "", ""),
         ("", "", "", ""),
@@ -304,9 +380,15 @@ def test_a_description_is_read_as_it_was_written(description: str, build: str, b
 
 
 def test_a_description_says_since_when() -> None:
-    for written in (described("3f2a"), described("3f2a", "12"), described_back("3f2a")):
+    build = "3f2a9c81d0b7"
+    for written, proven in {
+        described("7", build, proven=True): True,
+        described("7", build, "12", proven=False): False,
+        described_back("7", build): True,
+    }.items():
         alias = alias_of({"FunctionVersion": "7", "Description": written})
         assert datetime.fromisoformat(alias.since.replace("Z", "+00:00")).tzinfo is UTC
+        assert alias.proven is proven
         assert len(written) <= 256, "Lambda takes no more"
 
 

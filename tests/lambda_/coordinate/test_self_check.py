@@ -35,7 +35,9 @@ GONE = ClientError(
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:shop-coordinate"
 
 
-def checked_self(monkeypatch: pytest.MonkeyPatch, client: Client, version: str, **more: Any) -> dict[str, str]:
+def checked_self(
+    monkeypatch: pytest.MonkeyPatch, client: Client, version: str, build: str = "3f", **more: Any
+) -> dict[str, str]:
     functions = more.pop("functions", InMemory())
 
     def client_of(region: str) -> Client:
@@ -43,7 +45,8 @@ def checked_self(monkeypatch: pytest.MonkeyPatch, client: Client, version: str, 
         return client
 
     monkeypatch.setattr("coordinate.self_check.client_of", client_of)
-    return check_self(f"{ARN}:{version}", version, tables(**more), functions)
+    monkeypatch.setenv("BUILD", "3f")
+    return check_self(f"{ARN}:{version}", version, build, tables(**more), functions)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,7 @@ def test_the_newest_code_moves_no_alias(monkeypatch: pytest.MonkeyPatch) -> None
         ({"archive": Absent.GONE}, "can't use the archive"),
         ({"archive": Absent.UNREACHABLE}, "can't use the archive"),
         ({"item": Absent.UNREACHABLE}, "can't use the counters table of any region"),
+        ({"recorded": Absent.GONE}, "can't use the receipts table of any region"),
         ({"functions": InMemory(denied=["b"])}, "may not read the minting functions' aliases"),
     ],
 )
@@ -96,3 +100,11 @@ def test_a_region_that_is_down_is_no_fault_of_the_coordinator(monkeypatch: pytes
     checked_self(monkeypatch, client, "4", functions=InMemory(down=REGIONS))
 
     assert client.versions == {"deployments": "4", "minting": "4"}
+
+
+def test_a_version_of_another_build_is_not_the_new_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(deployments="3", minting="3")
+    with pytest.raises(Refused, match=r"^version 4 of the coordinator isn't of build 4e, so the previous one goes on"):
+        checked_self(monkeypatch, client, "4", build="4e")
+
+    assert client.versions == {"deployments": "3", "minting": "3"}

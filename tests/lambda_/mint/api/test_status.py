@@ -37,6 +37,7 @@ def test_it_says_where_the_counter_stands_and_mints_nothing(ask: Ask, stack: Sta
         "pending": False,
         "regions": THREE,
         "version": None,
+        "build": None,
     }
     assert item(stack, HOME) == before
 
@@ -58,7 +59,9 @@ def test_the_version_is_that_of_the_archive(
     (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
     monkeypatch.setattr("mint.api.problems.VERSION", tmp_path / "version.txt")
 
+    monkeypatch.setenv("BUILD", "9d07b2c4e1f8")
     assert ask("GET", "/-/status")["document"]["version"] == "1.0.0+0123456789ab"
+    assert ask("GET", "/-/status")["document"]["build"] == "9d07b2c4e1f8"
     assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "1.0.0+0123456789ab"
 
 
@@ -79,6 +82,7 @@ def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> Non
         "pending": "no",
         "regions": "us-east-1 (here)eu-west-1ap-southeast-2",
         "version": "–",
+        "build": "–",
     }
     assert set(cells(response["body"])) == set(document["document"]) - {"region", "counter", "ok"}
     assert "The counter integers can be minted here." in text(response["body"])
@@ -110,7 +114,7 @@ def test_the_page_allows_no_script_and_only_its_own_style(ask: Ask, stack: Stack
 
 def test_nothing_in_the_document_becomes_markup() -> None:
     evil = "<b title='\"'>"
-    names = ("region", "counter", "reason", "epoch", "stride", "fenced", "pending", "version")
+    names = ("region", "counter", "reason", "epoch", "stride", "fenced", "pending", "version", "build")
     document: dict[str, Any] = {
         **dict.fromkeys(names, evil),
         "ok": False,
