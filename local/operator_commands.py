@@ -111,7 +111,9 @@ def _state_of(deployed: Deployed, region: str) -> str:
 
 
 def _alarms(deployed: Deployed, home: str) -> str:
-    names = {made.id for made in deployed.state.resources.values() if "Alarm" in made.type}
+    # The server doesn't wait for enough samples of a percentile, as CloudWatch does, so one slow start would go off.
+    made = deployed.state.resources.values()
+    names = {each.id for each in made if "Alarm" in each.type and not each.inputs.get("extendedStatistic")}
     own: list[tuple[str, str, str]] = []
     for region in dict.fromkeys((home, *deployed.regions)):
         client = deployed.aws.client("cloudwatch", region)

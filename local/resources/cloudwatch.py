@@ -1,7 +1,8 @@
 """CloudWatch log groups, alarms and dashboards, and EventBridge rules that run on a schedule.
 
-The local server runs the schedules itself. It keeps alarms and dashboards, but it writes no metrics of what runs here,
-so the alarms never go off. Tests evaluate the alarms themselves (tests/components/monitoring/evaluation.py).
+The local server runs the schedules itself. It keeps alarms and dashboards, but of what runs here it writes few metrics,
+and it evaluates percentiles of few samples. Tests evaluate the alarms themselves
+(tests/components/monitoring/evaluation.py).
 """
 
 import json
