@@ -159,6 +159,8 @@ class Engine:
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
+            if before is not None and kind.done_if_failed:
+                self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
             if before is not None or not _says(error, EXISTS) or _of_another_stack(wanted.key, self.state.stack):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.

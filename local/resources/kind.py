@@ -76,6 +76,9 @@ class Kind:
     If there are none, the resource's name in the program identifies it.
     """
 
+    done_if_failed = False
+    """Whether an update that AWS refused counts as done, so that the next deployment doesn't repeat it."""
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         raise NotImplementedError

@@ -59,7 +59,7 @@ def _publishes(before: Inputs, inputs: Inputs) -> bool:
 
 
 def _surely(before: Made) -> Inputs:
-    """Return what is known to be so. After an update that failed or was killed, that is nothing: all is done again."""
+    """Return what is known to be so. After an update that was killed, that is nothing: all is done again."""
     return {} if before.updating else before.inputs
 
 
@@ -76,6 +76,8 @@ class _Function(Kind):
     """
 
     identity = ("region", "name")
+    done_if_failed = True
+    """An error in one of the steps leaves the new inputs in Pulumi's state, so that none of them is done again."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client, name = aws.client("lambda", inputs["region"]), inputs["name"]

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from botocore.exceptions import ClientError
 
 from local.engine.program import Registration
 from local.paths import LocalError
@@ -371,3 +372,26 @@ def test_a_call_that_fails_leaves_the_former_one(aws: Aws, name: str, event: dic
     triggered = invocation(name, event, qualifier="1")
     assert up(aws, *parts, triggered)[1] == Counter(unchanged=2, replaced=1)
     assert up(aws, *parts, triggered)[1] == Counter(unchanged=3)
+
+
+def test_a_failed_update_counts_as_done_and_publishes_nothing(
+    aws: Aws, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with the provider: only another change of the function, or a hand, publishes what was uploaded."""
+
+    def refused(*_: object) -> None:
+        raise ClientError({"Error": {"Code": "InvalidParameterValueException"}}, "PutFunctionConcurrency")
+
+    up(aws, role(name), published(name))
+    with monkeypatch.context() as patch:
+        patch.setattr("local.resources.lambda_._reserve", refused)
+        with pytest.raises(LocalError, match="PutFunctionConcurrency"):
+            up(aws, role(name), published(name, "two", SECOND))
+    [_, made], events = up(aws, role(name), published(name, "two", SECOND))
+    assert (made["version"], events["unchanged"]) == ("1", 2)
+    assert called(aws, name)[:2] == ["second", "two"]
+    assert called(aws, name, "1")[:2] == ["first", "one"]
+
+    aws.client("lambda", HOME).publish_version(FunctionName=name)
+    [_, made], _ = up(aws, role(name), published(name, "two", SECOND))
+    assert made["version"] == "2", "a refresh finds it"
