@@ -41,6 +41,11 @@ SETTINGS = Call(
     KMSKeyArn=lambda inputs: inputs.get("kmsKeyArn", ""),
 )
 
+
+def _architectures(inputs: Inputs) -> Any:
+    return inputs.get("architectures", ["x86_64"])  # Lambda's default
+
+
 IN_SETTINGS = ("role", "runtime", "handler", "loggingConfig", "memorySize", "timeout", "environment", "kmsKeyArn")
 
 IN_CODE = ("code", "architectures")
@@ -83,7 +88,7 @@ class _Function(Kind):
         client, name = aws.client("lambda", inputs["region"]), inputs["name"]
         if before is None:
             create: Any = {"Publish": inputs.get("publish", False), "Code": {"ZipFile": _archive(inputs)}}
-            client.create_function(**SETTINGS.parameters(inputs), Architectures=inputs["architectures"], **create)
+            client.create_function(**SETTINGS.parameters(inputs), Architectures=_architectures(inputs), **create)
             client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
             _reserve(client, {}, inputs)
         else:
@@ -96,8 +101,9 @@ class _Function(Kind):
             SETTINGS.make(client, inputs)
             updated.wait(FunctionName=name, WaiterConfig=SOON)
         if _differ(before, inputs, IN_CODE):
-            architectures = inputs["architectures"]
-            client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=architectures)
+            client.update_function_code(
+                FunctionName=name, ZipFile=_archive(inputs), Architectures=_architectures(inputs)
+            )
             updated.wait(FunctionName=name, WaiterConfig=SOON)
         _reserve(client, before, inputs)
         if _publishes(before, inputs):
