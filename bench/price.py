@@ -24,6 +24,7 @@ from coordinate.run import RunResult, run
 from bench import price_list, schedule
 from bench.figures import aligned
 from bench.reconcile import reconciled_world
+from components.domain.capacity import CHECKERS
 from components.settings.names import ResourceNames
 from tests.components import aws_answers as aws  # what stands for AWS where the program is run without it
 from tests.components.recording import Deployment
@@ -33,10 +34,6 @@ MONTH = schedule.DAYS * 86_400
 """Seconds."""
 
 MILLION = 1_000_000
-
-CHECKERS = 15
-"""Route 53's health checkers, about (Route 53 guide, "How Amazon Route 53 determines whether a health check is
-healthy")."""
 
 HEALTH_SECONDS, HEALTH_UNITS = 0.005, 1
 """What the function takes for a health check: seconds, and read units."""

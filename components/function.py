@@ -39,7 +39,6 @@ class PythonFunction(pulumi.ComponentResource):
     """
 
     name: pulumi.Output[str]
-    arn: pulumi.Output[str]
     version: pulumi.Output[str]
     """The number of the version that was published last."""
     code: str
@@ -128,12 +127,11 @@ class PythonFunction(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *after], ignore_changes=STAYS),
         )
         self.name = self.function.name
-        self.arn = self.function.arn
         self.version = self.function.version
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
         asked = [self.build, own_environment, reserved_concurrency, kms_key, self._document]
         self.digest = pulumi.Output.all(*asked).apply(_digest)
-        self.register_outputs({"name": self.name, "arn": self.arn})
+        self.register_outputs({"name": self.name, "arn": self.function.arn})
 
     def allow_no_more(self, after: Sequence[pulumi.Resource], *, later: bool = False) -> None:
         """Take away what only a former version needed, after `after`: once nobody calls it any more.

@@ -18,7 +18,7 @@ from .region import RegionalAlias, RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
-from .writers import only_writers
+from .table import only_writers
 
 
 class GlobalIntegers(pulumi.ComponentResource):

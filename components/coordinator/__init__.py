@@ -14,8 +14,7 @@ from ..function import PythonFunction, allow, archive
 from ..settings.args import Settings
 from ..settings.names import MOVES, STAYS, ResourceNames
 from ..settings.values import canonical
-from ..table import table, use_keys
-from ..writers import only_writers
+from ..table import only_writers, table, use_keys
 from .deployment import at_home, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
@@ -121,17 +120,18 @@ class Coordinator(pulumi.ComponentResource):
             role_name=names.coordinate_function,
             handler="coordinate.handler.handler",
             code=archive("coordinate", "aws_client"),
-            environment={},
-            own_environment={
-                "LAYOUTS_TABLE": layouts_name,
-                "MIRROR_TABLE": mirror.name,
-                "ARCHIVE_TABLE": archived.name,
+            environment={
                 "COUNTERS_TABLE": names.counters_table,
                 "RECEIPTS_TABLE": names.receipts_table,
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
                 **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
                 **({"DASHBOARD": "true"} if settings.dashboard else {}),
+            },
+            own_environment={
+                "LAYOUTS_TABLE": layouts_name,
+                "MIRROR_TABLE": mirror.name,
+                "ARCHIVE_TABLE": archived.name,
             },
             statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
                 lambda known: [*_statements(names, *known[:3]), *use_keys([*settings.kms_keys.values()])]
@@ -282,10 +282,10 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive
     The regions' tables are named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.
     """
-    partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
+    _, partition, _, home, account, *_ = layouts_arn.split(":")
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table"
     functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
-    own = f"arn:{partition}:lambda:{layouts_arn.split(':')[3]}:{account}:function:{names.coordinate_function}"
+    own = f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
     aliases = ["lambda:GetAlias", "lambda:UpdateAlias"]
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
     copies = ["GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable"]

@@ -175,7 +175,7 @@ def read_alias(client: "LambdaClient", function: str, name: str) -> Alias | None
     except (ClientError, BotoCoreError) as error:
         if meaning_of(error) == "gone":
             return None
-        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted") from error
+        raise _alias_error(error) from error
 
 
 def move_alias(client: "LambdaClient", function: str, name: str, version: str, description: str, revision: str) -> None:
@@ -184,8 +184,12 @@ def move_alias(client: "LambdaClient", function: str, name: str, version: str, d
     try:
         client.update_alias(FunctionName=function, Name=name, FunctionVersion=version, Description=description, **state)
     except (ClientError, BotoCoreError) as error:
-        changed = "PreconditionFailed" in str(error)  # Lambda API, "UpdateAlias"
-        raise AliasError(str(error), denied=meaning_of(error) == "unaccepted", changed=changed) from error
+        raise _alias_error(error) from error
+
+
+def _alias_error(error: ClientError | BotoCoreError) -> AliasError:
+    changed = "PreconditionFailed" in str(error)  # Lambda API, "UpdateAlias"
+    return AliasError(str(error), denied=meaning_of(error) == "unaccepted", changed=changed)
 
 
 def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | AliasError | None]:

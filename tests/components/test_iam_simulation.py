@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.writers import WRITES
+from components.table import WRITES
 from local.paths import ROOT as CHECKOUT
 from tests.components.aws_answers import ACCOUNT, PERMISSION, POLICY, TABLE_POLICY, arn
 from tests.components.iam_account import (

@@ -23,7 +23,7 @@ from tests.components.aws_answers import (
     TARGET,
 )
 from tests.components.recording import Aws, Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
 TWO = THREE[:2]
 RECONCILE = "integers-coordinator-reconcile"
@@ -152,6 +152,17 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
         "MINT_FUNCTION": f"{PREFIX}-mint",
         "STACK": PREFIX,
     }
+
+
+def test_the_coordinator_notices_that_its_settings_were_not_published(leaving: Deployment) -> None:
+    """By its build, which they change."""
+    more = deploy(config(*THREE, apiGateway=True, leaving=["us-west-2"], openCounters=True, maxCounters=7))
+    builds = {
+        each.one(FUNCTION, name=f"{PREFIX}-coordinate").inputs["environment"]["variables"]["BUILD"]
+        for each in (leaving, more)
+    }
+
+    assert len(builds) == 2
 
 
 def test_the_coordinators_name_is_exported(signed: Deployment) -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from components.writers import WRITES
+from components.table import WRITES
 from tests.components.aws_answers import ACCOUNT, POLICY, TABLE, TABLE_POLICY, arn
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
