@@ -43,7 +43,7 @@ class PythonFunction(pulumi.ComponentResource):
     """The number of the version that was published last."""
     code: str
     """The version of its code, like `1.0.0+3f2a9c81d0b7`."""
-    build: str
+    build: pulumi.Output[str]
     """12 digits that change with its code and its settings, but are the same in all regions. The function knows them:
     so it is noticed if a version was published without a change."""
     digest: pulumi.Output[str]
@@ -63,7 +63,7 @@ class PythonFunction(pulumi.ComponentResource):
         role_name: str,
         handler: str,
         code: pulumi.AssetArchive,
-        environment: Mapping[str, str],
+        environment: Mapping[str, pulumi.Input[str]],
         own_environment: Mapping[str, pulumi.Input[str]],
         statements: pulumi.Input[Sequence[Mapping[str, Any]]],
         memory_size: int,
@@ -84,7 +84,8 @@ class PythonFunction(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.code = version_in(code)
-        self.build = _digest([RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL, dict(environment)])[:12]
+        described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
+        self.build = pulumi.Output.from_input(environment).apply(lambda known: _digest([*described, dict(known)])[:12])
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(

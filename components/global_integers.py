@@ -69,7 +69,13 @@ class GlobalIntegers(pulumi.ComponentResource):
             budget(f"{name}-budget", settings, self)
         gateways = {
             region: Gateway(
-                f"{name}-{region}-gateway", settings, region, made.counter.table, after=[made.release], opts=child
+                f"{name}-{region}-gateway",
+                settings,
+                region,
+                made.counter.table,
+                coordinator.default_counter,
+                after=[made.release],
+                opts=child,
             )
             for region, made in deployed.items()
             if settings.api_gateway
@@ -125,7 +131,14 @@ class GlobalIntegers(pulumi.ComponentResource):
         for wave in settings.waves:
             counters = {
                 region: RegionalCounter(
-                    f"{name}-{region}", settings, region, code, coordinator.witness, after, opts=child
+                    f"{name}-{region}",
+                    settings,
+                    region,
+                    code,
+                    coordinator.default_counter,
+                    coordinator.witness,
+                    after,
+                    opts=child,
                 )
                 for region in wave
             }

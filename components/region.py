@@ -56,6 +56,7 @@ class RegionalCounter(pulumi.ComponentResource):
         settings: Settings,
         region: str,
         code: pulumi.AssetArchive,
+        default_counter: pulumi.Output[str],
         witness: pulumi.Resource,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
@@ -79,7 +80,7 @@ class RegionalCounter(pulumi.ComponentResource):
             handler="mint.handler.handler",
             code=code,
             environment={
-                "DEFAULT_COUNTER": settings.counters[0],
+                "DEFAULT_COUNTER": default_counter,
                 "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
                 "LEASE": str(settings.lease),
                 **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),

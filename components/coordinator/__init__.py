@@ -15,7 +15,7 @@ from ..settings.args import Settings
 from ..settings.names import MOVES, STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
-from .deployment import at_home, request, same_home, unchanged_name
+from .deployment import at_home, default_counter, record_in, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
 
@@ -82,6 +82,8 @@ class Coordinator(pulumi.ComponentResource):
 
     reconciled: pulumi.Output[dict[str, Any]]
     """The coordinator's report, once every counter has its layout."""
+    default_counter: pulumi.Output[str]
+    """What `/` mints from."""
     function: PythonFunction
     ready: list[pulumi.Resource]
     """What a call of the coordinator by an alias needs."""
@@ -112,6 +114,11 @@ class Coordinator(pulumi.ComponentResource):
         home_table = partial(table, region=home, parent=self, protect=protect, kms_key=key, after=[self.witness])
         mirror = home_table(f"{name}-mirror", names.mirror_table)
         archived = home_table(f"{name}-archive", names.archive_table)
+        # The ARN is unknown until the table exists. Until then nothing is read.
+        self._record = arn.apply(lambda arn: record_in(arn, self))
+        # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
+        known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
+        self.default_counter = known.apply(lambda record: default_counter(settings, record))
         self.function = PythonFunction(
             f"{name}-coordinate",
             settings,
@@ -145,11 +152,10 @@ class Coordinator(pulumi.ComponentResource):
         if protect:
             for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
-        self._layouts = layouts
         checked = self._invocation(
             "self",
-            self.function.digest.apply(
-                lambda digest: canonical({"self": {"digest": digest, "build": self.function.build}})
+            pulumi.Output.all(digest=self.function.digest, build=self.function.build).apply(
+                lambda known: canonical({"self": known})
             ),
             [self.function.function],
             qualifier=self.function.version,
@@ -215,7 +221,8 @@ class Coordinator(pulumi.ComponentResource):
     ) -> pulumi.Resource:
         asked: dict[str, pulumi.Input[Any]] = {
             "region": region,
-            "counter": self._settings.counters[0],
+            "counter": self.default_counter,
+            **({"chosen": True} if self._settings.default_counter else {}),
             "code": mint.code,
             "build": mint.build,
             "version": mint.version,
@@ -234,8 +241,9 @@ class Coordinator(pulumi.ComponentResource):
         event = request(
             self,
             self._settings,
-            self._layouts,
+            self._record,
             tables,
+            default_counter=self.default_counter,
             layouts_label=self._layouts_label,
             first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._settings.home)),
         )

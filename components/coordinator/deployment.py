@@ -33,6 +33,8 @@ class StoredRecord:
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: Mapping[str, Any]
+    default_counter: str
+    """What `/` mints from."""
     reconciled: bool
     counters: Mapping[str, Any]
     """Name → its `epoch` and `base`; empty until it is carried out."""
@@ -47,9 +49,26 @@ def record_of(item: str) -> StoredRecord:
         follows=attributes["follows"]["S"],
         requested=int(attributes["requested"]["N"]),
         desired=json.loads(attributes["desired"]["S"]),
+        default_counter=attributes["defaultCounter"]["S"],
         reconciled=attributes["reconciled"]["BOOL"],
         counters=json.loads(attributes["report"]["S"]).get("counters", {}),
     )
+
+
+def default_counter(settings: Settings, record: StoredRecord | None) -> str:
+    """Return what `/` is to mint from: as the settings say, or as before; at the first deployment, the first counter.
+
+    Raises:
+        SettingsError: that is no counter of the settings any more.
+    """
+    default = settings.default_counter or (record.default_counter if record else settings.counters[0])
+    if default not in settings.counters:
+        raise SettingsError(
+            f"counters: / mints from {default!r}, which isn't in the list. Put it back; or name the counter that / is "
+            f"to mint from as defaultCounter, such as {settings.counters[0]!r}: from that one, callers of / may get "
+            "integers that they got before"
+        )
+    return default
 
 
 def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> str:
@@ -87,6 +106,11 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         same = all(before.get(key) == desired[key] for key in desired)
         again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
+    before_that, default = record.default_counter, desired["defaultCounter"]
+    if default != before_that:
+        yield (
+            f"/ will mint from {default} instead of {before_that}: its callers may get integers that they got before"
+        )
     yield from _epochs(desired, record)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
@@ -137,9 +161,10 @@ def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
 def request(
     parent: pulumi.Resource,
     settings: Settings,
-    layouts: aws.dynamodb.Table,
+    record: pulumi.Output[StoredRecord | None],
     tables: Mapping[str, aws.dynamodb.Table],
     *,
+    default_counter: pulumi.Output[str],
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
 ) -> pulumi.Output[str]:
@@ -150,34 +175,30 @@ def request(
     `first_layouts_label` what it was when the stack was first deployed.
     """
     desired = desired_state_of(settings)
-    # The ARN is unknown until the table exists. Until then nothing is read.
-    record = layouts.arn.apply(lambda arn: _read(at_home(arn, settings.home), parent))
     if settings.protect:
         record = record.apply(lambda record: _check_that_regions_leave(desired, record))
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
-        text = changes({**desired, "tableLabels": resolved[1]}, resolved[0])
+        record, labels, default = resolved
+        text = changes({**desired, "tableLabels": labels, "defaultCounter": default}, record)
         if text:
             pulumi.log.info(text, resource=parent)
 
     def event_of(resolved: Sequence[Any]) -> str:
-        record, labels, layouts_label, first_layouts_label = resolved
-        return event(
-            {**desired, "tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label},
-            record,
-            int(time.time()),
-        )
+        record, default, labels, layouts_label, first_layouts_label = resolved
+        of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
+        return event({**desired, "defaultCounter": default, **of_tables}, record, int(time.time()))
 
     if pulumi.runtime.is_dry_run():
         # A table that the deployment will create has no label yet.
         known = {
             region: layouts_label.apply(_if_known, run_with_unknowns=True) for region, layouts_label in labels.items()
         }
-        pulumi.Output.all(record, pulumi.Output.from_input(known)).apply(say)
-    return pulumi.Output.all(record, pulumi.Output.from_input(labels), layouts_label, first_layouts_label).apply(
-        event_of
-    )
+        pulumi.Output.all(record, pulumi.Output.from_input(known), default_counter).apply(say)
+    return pulumi.Output.all(
+        record, default_counter, pulumi.Output.from_input(labels), layouts_label, first_layouts_label
+    ).apply(event_of)
 
 
 def same_home(label: str, home: str) -> str:
@@ -211,10 +232,11 @@ def _check_home(first: str, home: str) -> None:
         )
 
 
-def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRecord | None]:
+def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRecord | None]:
+    """Return the record in the layouts table, or its copy in the mirror; None if the table has none."""
     found = aws.dynamodb.get_table_item_output(
-        table_name=layouts_arn.rpartition("/")[2],
-        region=layouts_arn.split(":")[3],
+        table_name=table_arn.rpartition("/")[2],
+        region=table_arn.split(":")[3],
         key=json.dumps({"counter": {"S": RECORD_KEY}}),
         opts=pulumi.InvokeOutputOptions(parent=parent),
     )

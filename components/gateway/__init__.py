@@ -33,6 +33,7 @@ class Gateway(pulumi.ComponentResource):
         settings: Settings,
         region: str,
         table: aws.dynamodb.Table,
+        default_counter: pulumi.Output[str],
         opts: pulumi.ResourceOptions,
         after: Sequence[pulumi.Resource] = (),
     ) -> None:
@@ -51,8 +52,8 @@ class Gateway(pulumi.ComponentResource):
             ),
             opts=child,
         )
-        body = pulumi.Output.all(table.arn, self.role.arn).apply(
-            lambda arns: json.dumps(document(settings, *cast("list[str]", arns)), sort_keys=True)
+        body = pulumi.Output.all(table.arn, self.role.arn, default_counter).apply(
+            lambda known: json.dumps(document(settings, *cast("list[str]", known)), sort_keys=True)
         )
         api = aws.apigateway.RestApi(
             f"{name}-api",

@@ -35,7 +35,7 @@ SIGNATURES: Mapping[str, Any] = {"securitySchemes": {"sigv4": SIGV4}}
 """The document's `components`, where callers sign."""
 
 
-def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any]:
+def document(settings: Settings, table_arn: str, role_arn: str, default_counter: str) -> dict[str, Any]:
     """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
     methods = partial(_methods, settings, table_arn, role_arn)
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -44,7 +44,7 @@ def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any
         "openapi": "3.0.1",
         "info": {"title": settings.names.gateway_api, "version": "1"},
         "paths": {
-            "/": methods(f"'{settings.counters[0]}'", []),
+            "/": methods(f"'{default_counter}'", []),
             "/{counter}": methods("$input.params('counter')", [path]),
             "/counter": methods("$input.params('systemKey')", [query]),
         },

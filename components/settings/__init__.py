@@ -82,7 +82,7 @@ LABEL = "2026-11-21T00:00:00.000"
 """As long as the label of any table's stream."""
 
 OTHERS = 1024
-"""Bytes for the other attributes of the record and of its copy, which have about 350, and a margin."""
+"""Bytes for the other attributes of the record and of its copy, which have about 450, and a margin."""
 
 
 def desired_state_of(settings: Settings) -> dict[str, Any]:
@@ -91,6 +91,7 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "regions": list(settings.regions),
         "leaving": list(settings.leaving),
         "counters": [*settings.counters, CHECK_COUNTER],
+        "defaultChosen": bool(settings.default_counter),
         "floors": dict(settings.floors),
         "window": settings.window,
         "headroom": settings.headroom,
@@ -125,6 +126,7 @@ def fitting(settings: Settings) -> int:
     home = f"{settings.home} {LABEL}"
     others = {
         "counters": [CHECK_COUNTER],
+        "defaultCounter": max(settings.counters, key=len),
         "tableLabels": dict.fromkeys(regions, LABEL),
         "layoutsLabel": home,
         "firstLayoutsLabel": home,

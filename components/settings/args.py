@@ -14,6 +14,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
+from global_integers_core.names import COUNTER_NAME
+
 from .names import ResourceNames
 
 T = TypeVar("T")
@@ -94,7 +96,10 @@ class GlobalIntegersArgs:
     regions: Sequence[str] = required(default=[], needed=ONE, example=["us-east-1", "eu-west-1"])
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
-    """The counters, each an independent sequence of integers. The first one is the default, at `/`."""
+    """The counters, each an independent sequence of integers."""
+    default_counter: Setting[str] = setting("", pattern=COUNTER_NAME, wanted="a counter's name", example="integers")
+    """The counter at `/`. Without it, that is the first of `counters` at the first deployment, and stays the same in
+    whatever order they are. With another one, callers of `/` may get integers that they got before."""
     floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
     """Counter → integer, up to 2^52. The counter never again mints below its floor, so a floor can't be lowered. `*`
     stands for all counters without a floor."""

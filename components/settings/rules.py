@@ -49,13 +49,18 @@ def check_counters(settings: Settings, findings: Findings) -> None:
     for counter in dict.fromkeys(settings.counters):
         _check_counter("counters", counter, findings)
         if counter in RESERVED:
-            how = findings.example("floors", {"<counter>": 1000})
             findings.add(
                 "counters",
                 f"{reserved(counter)}; take it out of the list. If it exists already, it goes on minting at its own "
-                "path of a Function URL. If it was the first counter, another one is then at /: give that one a floor "
-                f"above the integers of {counter!r}, {how}",
+                "path of a Function URL.",
             )
+    default = settings.default_counter
+    if default and default not in settings.counters:
+        findings.wrong(
+            "default_counter",
+            default,
+            f"is not in {findings.key('counters')}{did_you_mean(default, settings.counters)}",
+        )
     for counter, floor in settings.floors.items():
         if counter != ALL:
             _check_counter("floors", counter, findings)

@@ -7,9 +7,7 @@ may just have changed.
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from global_integers_core.lattice import Layout, owner_of
 from global_integers_core.names import CHECK_COUNTER, no_counter
@@ -18,7 +16,7 @@ from .events import Check
 from .functions import Ask, MintResponse
 from .protocol.history import past_of
 from .protocol.model import Absent, Item, Register
-from .protocol.operations import CarryOut, DescribeLayouts, Operation, ReadItem, ReadRegister
+from .protocol.operations import CarryOut, DescribeLayouts, ReadItem, ReadRegister, finished
 
 ATTEMPTS = 3
 """How often a region is asked before its answer counts as wrong."""
@@ -130,17 +128,7 @@ def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
     if not isinstance(register, Register) or register.layouts_id != carry_out(DescribeLayouts()):
         register = None
     item = carry_out(ReadItem(region, counter))
-    return Standing(counter, region, register, item, _past(register, carry_out) if register else ())
-
-
-def _past(register: Register, carry_out: CarryOut) -> tuple[Layout, ...]:
-    steps = past_of(register)
-    try:
-        batch = next(steps)
-        while True:
-            batch = steps.send([carry_out(operation) for operation in cast("Sequence[Operation]", batch)])
-    except StopIteration as stop:
-        return stop.value
+    return Standing(counter, region, register, item, finished(past_of(register), carry_out) if register else ())
 
 
 def _expected(standing: Standing) -> str:

@@ -24,11 +24,11 @@ ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release",
 """What an event may ask for: one of these."""
 
 KEYS = (*ASKED, "count", "follows", "requested")
-CHECK_KEYS = ("build", "code", "counter", "digest", "paused", "region", "version")
+CHECK_KEYS = ("build", "chosen", "code", "counter", "digest", "paused", "region", "version")
 RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
 DESIRED_KEYS = (
-    "counters", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving", "regions", "scheduleMinutes",
-    "tableLabels", "window",
+    "counters", "defaultChosen", "defaultCounter", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving",
+    "regions", "scheduleMinutes", "tableLabels", "window",
 )  # fmt: skip
 
 
@@ -72,13 +72,15 @@ class Check:
 
     region: str
     counter: str
-    """The default counter."""
+    """The default counter: what `/` mints from."""
     version: str
     """Its number."""
     code: str
     """The version of its code, as its status says it."""
     build: str
     """What tells it from others in all regions: its code and its settings."""
+    chosen: bool = False
+    """Whether the settings name the default counter, so that it may be another one than before."""
     paused: bool = False
     """Whether nothing may run there now, so that it can't be checked."""
 
@@ -216,7 +218,8 @@ def _check(asked: dict[str, Any], key: str, keys: tuple[str, ...]) -> Check:
         if not isinstance(text, str) or not text or (name == "version" and not text.isdigit()):
             raise Refused(f"{key}.{name}: {text!r} is not a {'version' if name == 'code' else name}.")
     counter = _counter(asked.get("counter"), f"{key}.counter")
-    return Check(counter=counter, paused=bool(asked.get("paused")), **cast("dict[str, str]", texts))
+    flags = {name: bool(asked.get(name)) for name in ("chosen", "paused")}
+    return Check(counter=counter, **flags, **cast("dict[str, Any]", texts))
 
 
 def _release(asked: dict[str, Any]) -> Release:
@@ -240,6 +243,9 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
     _counters(desired, "counters", also=CHECK_COUNTER)
     _check_floors(desired["floors"])
+    _counter(desired["defaultCounter"], "defaultCounter")
+    if not isinstance(desired["defaultChosen"], bool):
+        raise Refused(f"defaultChosen: {desired['defaultChosen']!r} is neither true nor false.")
     for key in ("layoutsLabel", "firstLayoutsLabel"):
         if not isinstance(desired[key], str):
             raise Refused(f"desired.{key}: {desired[key]!r} is not a label.")

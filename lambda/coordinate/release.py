@@ -15,8 +15,9 @@ from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
 from .log import warn, write
+from .protocol.admit import settle_default
 from .protocol.model import DeploymentRecord
-from .protocol.operations import CarryOut, ReadRecord
+from .protocol.operations import CarryOut, ReadRecord, finished
 from .protocol.refusals import (
     nothing_deployed,
     nothing_released,
@@ -38,8 +39,9 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
     returned as `paused`.
 
     Raises:
-        Refused: the version doesn't work. Its alias hasn't moved. Or the region is paused and has no alias yet: what is
-            created now would be what callers reach as soon as it is paused no longer.
+        Refused: the version doesn't work, or its default counter isn't the one that the record has, and wasn't chosen.
+            Its alias hasn't moved. Or the region is paused and has no alias yet: what is created now would be what
+            callers reach as soon as it is paused no longer.
     """
     if asked.paused:
         try:
@@ -49,8 +51,13 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
         if alias is None:
             raise paused_from_the_start(asked.region)
         return {"paused": asked.region}
+    _settle_default(asked, carry_out)
     _check(asked, carry_out, functions)
     return {"checked": asked.region}
+
+
+def _settle_default(asked: Check, carry_out: CarryOut) -> None:
+    finished(settle_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
 
 
 def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
@@ -67,8 +74,8 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
     taken back from this build: then only another one is released.
 
     Raises:
-        Refused: what callers reach doesn't work, the alias can't be moved, or the version doesn't work. In the last
-            case, the alias hasn't moved.
+        Refused: what callers reach doesn't work, the alias can't be moved, the version doesn't work, or its default
+            counter is refused. In the last two cases, the alias hasn't moved.
     """
     check, region = asked.check, asked.check.region
     if asked.leaving:
@@ -80,6 +87,7 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
+    _settle_default(check, carry_out)  # it may be another one since the check
     alias = _patiently(region, lambda: functions.alias(region))
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)

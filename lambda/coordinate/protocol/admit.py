@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
@@ -21,7 +22,17 @@ from .model import (
     highest,
 )
 from .operations import Steps, one
-from .refusals import lost_layouts, mirror_lost, nowhere, outdated, superseded, unanswered, unknown_floors
+from .refusals import (
+    another_default,
+    lost_layouts,
+    mirror_lost,
+    not_put_back,
+    nowhere,
+    outdated,
+    superseded,
+    unanswered,
+    unknown_floors,
+)
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
@@ -118,7 +129,7 @@ def _first(
     """Return this layouts table's first record; None without a deployment.
 
     It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, a floor
-    is needed, too.
+    is needed, too, and the settings must name the default counter.
     """
     if deployment is not None:
         yield from _check(deployment)
@@ -139,13 +150,15 @@ def _first(
         first, _, made = desired.first_layouts_label.partition(" ")
         traces |= {"Pulumi's state": f"the first layouts table of this stack, of {made} in {first}"}
     floor = desired.floors.get("*")
-    if traces and floor is None:
+    if traces and (floor is None or not desired.default_chosen):
         raise lost_layouts(layouts_id, traces)
     unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
     if unreachable:
         raise unanswered(unreachable)
     number = 1 + max([0, *(known.number for known in (record, copy and copy.original) if known is not None)])
-    new = DeploymentRecord(layouts_id, token, number, deployment.follows, deployment.requested, desired)
+    new = DeploymentRecord(
+        layouts_id, token, number, deployment.follows, deployment.requested, desired, desired.default_counter
+    )
     if traces and floor is not None:
         deletions = yield from _deletions([known for known in (record, copy and copy.original) if known is not None])
         # No warm function may have seen a later epoch: since 1970, fewer epochs began than seconds have passed.
@@ -206,6 +219,42 @@ def _sees_more(deployment: Deploy, record: DeploymentRecord) -> Steps[bool]:
 def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
     label = yield from one(op.DescribeStream())
     return bool(label) and desired.layouts_label.endswith(label)
+
+
+def settle_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
+    """Let callers of a region's `/` reach this counter. If it is another one than before, the record says so first.
+
+    What callers of `/` get from another counter may be integers that they got before, so that must have been `chosen`.
+    Afterwards it stays, also if the deployment is interrupted and the next one chooses nothing.
+
+    Raises:
+        Refused: it is another one and wasn't chosen, or the record is still in the mirror only; or nobody knows which
+            one it was.
+    """
+    while True:
+        copy, record = yield [op.ReadRecordCopy(), op.ReadRecord()]
+        layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
+        here = record if record is not None and record.layouts_id == layouts_id else None
+        there = copy.original if copy is not None and copy.mirror_id == mirror_id else None
+        known = here or there
+        if known is None:
+            # Before the first deployment is admitted, no region has an item of any counter.
+            item = yield from one(op.ReadItem(region, CHECK_COUNTER))
+            if isinstance(item, Item) and not chosen:
+                raise lost_layouts(layouts_id, {region: f"minted by a layout of epoch {item.epoch}"})
+            return
+        if known.default_counter != counter and not chosen:
+            raise another_default(known.default_counter, counter)
+        if here is None:
+            if known.default_counter != counter:  # another run may just be putting back what the copy had before
+                raise not_put_back()
+            return
+        if here.default_counter != counter:
+            yield [op.WriteRecord(here, replace(here, default_counter=counter))]
+        elif there is not None and there.default_counter != counter:
+            yield [op.WriteRecordCopy(copy, Copy(replace(there, default_counter=counter), mirror_id))]
+        else:
+            return
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:

@@ -44,6 +44,10 @@ class DesiredState:
     `DeploymentRecord.layouts_id`."""
     first_layouts_label: str
     """What `layouts_label` was at the first `up`, as Pulumi's state remembers it until the stack is destroyed."""
+    default_counter: str
+    """What `/` mints from."""
+    default_chosen: bool
+    """Whether the settings name it, instead of leaving it as it is."""
     text: str
     """All of it as JSON. Two desired states are the same if their texts are."""
 
@@ -119,6 +123,8 @@ def desired_state_of(text: str) -> DesiredState:
         schedule_minutes=desired["scheduleMinutes"],
         layouts_label=desired["layoutsLabel"],
         first_layouts_label=desired["firstLayoutsLabel"],
+        default_counter=desired["defaultCounter"],
+        default_chosen=desired["defaultChosen"],
         text=text,
     )
 
@@ -139,6 +145,8 @@ class DeploymentRecord:
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: DesiredState
+    default_counter: str
+    """What `/` mints from. Only `admit.settle_default` changes it, before callers reach another counter."""
     reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"

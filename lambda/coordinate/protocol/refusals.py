@@ -19,7 +19,25 @@ def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Re
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
         "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise set a floor "
         'above every integer that was ever minted, for all counters, as `floors: {"*": <integer>}` in the stack\'s '
-        f"settings, and deploy again; docs/runbook.md says how to find one. {NOTHING_CHANGED}{found}"
+        "settings, and as `defaultCounter` the counter that `/` has minted from, and deploy again; docs/runbook.md says "
+        f"how to find them. {NOTHING_CHANGED}{found}"
+    )
+
+
+def another_default(before: str, counter: str) -> Refused:
+    """Return the refusal to let `/` mint from another counter though the settings don't say so in words."""
+    return Refused(
+        f"/ mints from {before}, and from {counter} its callers may get integers that they got before. If that is what "
+        f"you want, set `defaultCounter: {counter}` in the stack's settings; otherwise `defaultCounter: {before}`; and "
+        f"deploy again. {NOTHING_CHANGED}"
+    )
+
+
+def not_put_back() -> Refused:
+    """Return the refusal to change the default counter while the record is only in the mirror."""
+    return Refused(
+        "The layouts table was lost, and its record isn't back from the mirror yet, so `/` goes on minting from the "
+        f"same counter. The next scheduled run puts it back; deploy again after that. {NOTHING_CHANGED}"
     )
 
 
