@@ -30,7 +30,7 @@ class MintedTwice(AssertionError):
 
 
 class Unasked(AssertionError):
-    """A layout was begun that the last admitted deployment didn't ask for."""
+    """A layout was begun that the last admitted deployment didn't ask for, or `/` mints from another counter."""
 
 
 @dataclass
@@ -59,6 +59,12 @@ class CheckedWorld(World):
     """Each counter's layouts since its history began, the oldest first."""
     deleting: dict[str, int] = field(default_factory=dict[str, int])
     """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
+    defaults: dict[str, str] = field(default_factory=dict[str, str])
+    """What callers of each region's `/` reach."""
+    asked: str | None = None
+    """What was last asked for in words; else the counter from which `/` minted first."""
+    unasked: set[str] = field(default_factory=set[str])
+    """The regions whose `/` leads to another counter than before, though nobody asked for that one."""
     unrecorded: set[str] = field(default_factory=set[str])
     """The regions whose receipts table was lost at any time, or couldn't be used."""
 
@@ -85,6 +91,25 @@ class CheckedWorld(World):
         if after is None or (before.opening is None and not _accepts(guard, counter, last, before, after)):
             return []
         return integers
+
+    def release(self, region: str, counter: str, *, chosen: bool) -> None:
+        """Let callers of a region's `/` reach this counter."""
+        if chosen:
+            self.asked = counter
+        if counter not in (self.asked or counter, self.defaults.get(region, self.asked)):
+            self.unasked.add(region)
+        elif counter == self.asked:
+            self.unasked.discard(region)
+        self.defaults[region] = counter
+
+    def mint_at_root(self, region: str) -> int | None:
+        """Mint one integer at `/`, or raise `Unasked` if its callers were promised another counter."""
+        counter = self.defaults.get(region)
+        integer = self.mint(region, counter) if counter else None
+        if integer is not None and region in self.unasked:
+            raise Unasked(f"/ of {region} mints from {counter}, though {self.asked} was asked for")
+        self.asked = self.asked or (counter if integer is not None else None)
+        return integer
 
     def restart(self, region: str) -> None:
         """Replace the region's function, which has forgotten all then."""

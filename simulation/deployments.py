@@ -10,7 +10,7 @@ from coordinate.dynamodb.encoding import attributes_of
 from coordinate.events import request_of
 from coordinate.protocol.model import Deploy, DeploymentRecord, DesiredState, desired_state_of
 
-from components.coordinator.deployment import event, record_of
+from components.coordinator.deployment import StoredRecord, default_counter, event, record_of
 from components.settings.values import canonical
 
 from .checks import CheckedWorld
@@ -28,6 +28,8 @@ def desired(
     floors: Mapping[str, int] | None = None,
     layouts_label: str = "layouts 1",
     first: str = "layouts 1",
+    default: str = "",
+    chosen: bool = False,
     tables: Mapping[str, str] | None = None,
     headroom: int = HEADROOM,
     window: int = WINDOW,
@@ -43,6 +45,8 @@ def desired(
         "scheduleMinutes": 1,
         "layoutsLabel": layouts_label,
         "firstLayoutsLabel": first,
+        "defaultCounter": default or counters[0],
+        "defaultChosen": chosen,
         "tableLabels": dict(tables or {}),
     }
 
@@ -60,6 +64,8 @@ class SimulatedSettings:
     leaving: tuple[str, ...] = ()
     floors: Mapping[str, int] = field(default_factory=dict[str, int])
     window: int = WINDOW
+    default: str = ""
+    """The default counter, if it is named."""
 
 
 class SimulatedPulumi:
@@ -116,12 +122,19 @@ class SimulatedPulumi:
             first=self.first,
             tables={region: self.tables[region] for region in settings.regions},
             window=settings.window,
+            default=self.default(settings, read),
+            chosen=bool(settings.default),
         )
-        known = record_of(json.dumps(attributes_of(read))) if read is not None else None
+        known = _stored(read)
         sent = event(asked, known, now)
         if world.without == "event: the record's own" and known is not None:
             sent = event(asked, None, world.now).replace('"follows":""', f'"follows":"{known.token}"')
         return None if sent == self._event else sent
+
+    def default(self, settings: SimulatedSettings, read: DeploymentRecord | None) -> str:
+        """Return what `/` is to mint from, or raise `SettingsError`. `read` is what the preview has read."""
+        copy = self._world.mirror.record
+        return default_counter(settings.default, self.counters, _stored(read or (copy and copy.original)))
 
     def succeeded(self, sent: str | None) -> list[str]:
         """Note that the coordinator has agreed. Return the regions that are now deleted."""
@@ -134,6 +147,10 @@ class SimulatedPulumi:
         for region in deleted:
             del self.tables[region]
         return deleted
+
+
+def _stored(read: DeploymentRecord | None) -> StoredRecord | None:
+    return record_of(json.dumps(attributes_of(read))) if read is not None else None
 
 
 def deployment_of(sent: str) -> Deploy:

@@ -11,21 +11,24 @@ however much time has passed, and the next one must have nothing to do.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import TypeVar
 
 from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
-from coordinate.protocol.admit import LATEST
+from coordinate.protocol.admit import LATEST, settle_default
 from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.model import Deploy, Refused
+from coordinate.protocol.model import Deploy, DeploymentRecord, Refused
 from coordinate.run import RunResult, run
 
+from components.settings import SettingsError
 from global_integers_core.lattice import MAX_FLOOR
 
 from .checks import CheckedWorld, Stuck, ask, check_reconciled
 from .coordinator import SimulatedCoordinator
 from .deployments import HEADROOM, SimulatedPulumi, SimulatedSettings, deployment_of
 from .network import Network
+from .world import DEFAULTS
 
 T = TypeVar("T")
 
@@ -88,9 +91,14 @@ class RandomSchedule:
         self.rates["grant"] = 0 if without else _one_of(callers, 0.7, 0.1, 0.5)
         self.rates["denied receipts"] = 0 if without else _one_of(callers, 0.3, 0.003, 0.01)
         self.rates["create or delete"] = 0 if without else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
+        # So have those who reorder the counters and choose what `/` mints from.
+        operators = self.operators = Dice(f"operators {seed}")
+        self.rates["words"] = _one_of(operators, 0.7, 0.1, 0.4) if without in (None, *DEFAULTS) else 0
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
+        if self.rates["words"]:
+            self.counters = ("c", "d")
         self.minted = (*self.counters, "e") if self.rates["create or delete"] else self.counters
         """The counters of the settings, and one that a caller creates."""
         self.pulumi = SimulatedPulumi(self.world, random, self.counters)
@@ -189,6 +197,8 @@ class RandomSchedule:
                 minted = self.world.mint(region, counter) is not None
             if not minted and self.world.item(region, counter) and self.callers.random() < self.rates["grant"]:
                 self._grant(counter, count)
+        elif self.rates["words"] and self.pulumi.stood and self.operators.random() < 0.3:
+            self.world.mint_at_root(self.operators.choice(REGIONS))
         elif random.random() < 0.2:
             top = max((integer for _, integer in self.world.minted), default=0) if random.random() < 0.1 else self.top
             self.top = top
@@ -259,16 +269,56 @@ class RandomSchedule:
             self.pulumi.counters = self.minted if self.callers.random() < 0.3 else self.counters
         if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
             chosen = self.pulumi.settings  # once more
+        if settings is None and self.rates["words"]:
+            chosen = self._words(chosen)
         for _ in range(random.choice((0, 0, 0, 20))):
             world.now += 1  # the resources take their time, and others are at work
             for other in list(self.runs):
                 self._turn(other)
         refresh = settings is not None or random.random() < 0.5
+        if self.rates["words"] and not self._release(chosen, read, calm=settings is not None):
+            return
         sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by())
         if sent is None:
             self._delete(None)
         elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
             self._send(sent)
+
+    def _words(self, settings: SimulatedSettings) -> SimulatedSettings:
+        """Return the settings with the counters in any order, some left out, and perhaps the default in words."""
+        operators = self.operators
+        order = operators.sample(self.pulumi.counters, len(self.pulumi.counters))
+        self.pulumi.counters = sorted(order, key=lambda counter: counter not in self.counters)
+        if operators.random() < 0.1:
+            self.pulumi.counters = self.pulumi.counters[:1]
+        named = [counter for counter in self.pulumi.counters if counter in self.counters]
+        asked = operators.choice(named) if named and operators.random() < self.rates["words"] else ""
+        return replace(settings, default=asked)
+
+    def _release(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, calm: bool = False) -> bool:
+        """Let callers of `/` reach the default counter, region by region. Return False if that is refused or killed."""
+        world, operators, asked = self.world, self.operators, bool(settings.default)
+        try:
+            default = self.pulumi.default(settings, read)
+        except SettingsError:
+            return False
+        for region in settings.regions:
+            unchecked = world.without == DEFAULTS[0] or (asked and world.without == DEFAULTS[1])
+            check = SimulatedCoordinator(settle_default(region, default, chosen=asked))
+            try:
+                while not check.ended and not unchecked:
+                    check.step(partial(self.network.carry_out, run=check), operators.randrange)
+                    if self.runs and not calm:
+                        self._turn(operators.choice(self.runs))
+            except Refused as refusal:
+                if calm:
+                    raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
+                return False
+            # Before an `up` has succeeded, nobody knows a URL.
+            world.release(region, default, chosen=asked and self.pulumi.stood)
+            if not calm and operators.random() < 0.1:
+                return False  # killed
+        return True
 
     def _send(self, sent: str) -> None:
         old = abs(self.world.now - deployment_of(sent).requested) > LATEST
@@ -357,8 +407,10 @@ class RandomSchedule:
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
+        words = self.rates["words"]
         for name in self.rates:
             self.rates[name] = 0
+        self.rates["words"] = words
         world.unreachable &= {self.for_ever} if self.for_ever else set()
         world.denied.clear()
         self.deploying = None
@@ -397,13 +449,16 @@ class RandomSchedule:
     def _repeat(self) -> None:
         """Repeat the last `up`, however it ended, after days, twice: it succeeds, and then has nothing to do."""
         settings = self.pulumi.settings
-        assert settings is not None
+        if settings is None:
+            return  # none got as far as the coordinator
         if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
         if self.world.layouts.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
             return  # refused: at the first deployment, all must answer
         for expected in ("success", "nothing to do"):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
+            if self.rates["words"]:
+                self._release(settings, self.world.layouts.record, calm=True)
             sent = self.pulumi.up(settings, self.world.layouts.record, refresh=True)
             if sent is None:
                 self._delete(None)
@@ -559,7 +614,9 @@ class RandomSchedule:
         if self.for_ever:
             self.pulumi.tables.pop(self.for_ever, None)
         if regions:
-            self._deploy(self.pulumi.change(regions, {"*": min(max([0, *tops]) + 1, MAX_FLOOR)}))
+            floor = min(max([0, *tops]) + 1, MAX_FLOOR)
+            named = replace(self.pulumi.change(regions, {"*": floor}), default=world.asked or self.counters[0])
+            self._deploy(named)
             self._finish()
         return bool(regions)
 

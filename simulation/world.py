@@ -69,6 +69,11 @@ RULES = (
 limit, reports every table's id as that of the first one, or doesn't write the mirror."""
 
 
+DEFAULTS = ("default: only in words", "default: noted before callers reach it")
+"""What keeps `/` at one counter. Without one, callers reach another one though nobody asked for it in words, or the
+record has it only when all is reconciled."""
+
+
 ALIVE = (
     "event: the record's own",
     "admit: the same at any age",
@@ -217,8 +222,9 @@ class World:
     numbers: Any = field(default_factory=lambda: count(2), repr=False)
 
     def __post_init__(self) -> None:
-        if self.without is not None and self.without not in CONDITIONS + RULES + ALIVE:
-            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS + RULES + ALIVE)}")
+        known = CONDITIONS + RULES + DEFAULTS + ALIVE
+        if self.without is not None and self.without not in known:
+            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(known)}")
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""

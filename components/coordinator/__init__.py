@@ -118,7 +118,9 @@ class Coordinator(pulumi.ComponentResource):
         self._record = arn.apply(lambda arn: record_in(arn, self))
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
         known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
-        self.default_counter = known.apply(lambda record: default_counter(settings, record))
+        self.default_counter = known.apply(
+            lambda record: default_counter(settings.default_counter, settings.counters, record)
+        )
         self.function = PythonFunction(
             f"{name}-coordinate",
             settings,

@@ -55,17 +55,19 @@ def record_of(item: str) -> StoredRecord:
     )
 
 
-def default_counter(settings: Settings, record: StoredRecord | None) -> str:
+def default_counter(chosen: str, counters: Sequence[str], record: StoredRecord | None) -> str:
     """Return what `/` is to mint from: as the settings say, or as before; at the first deployment, the first counter.
+
+    `chosen` is the setting `defaultCounter`, "" if it isn't set.
 
     Raises:
         SettingsError: that is no counter of the settings any more.
     """
-    default = settings.default_counter or (record.default_counter if record else settings.counters[0])
-    if default not in settings.counters:
+    default = chosen or (record.default_counter if record else counters[0])
+    if default not in counters:
         raise SettingsError(
             f"counters: / mints from {default!r}, which isn't in the list. Put it back; or name the counter that / is "
-            f"to mint from as defaultCounter, such as {settings.counters[0]!r}: from that one, callers of / may get "
+            f"to mint from as defaultCounter, such as {counters[0]!r}: from that one, callers of / may get "
             "integers that they got before"
         )
     return default

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
@@ -239,9 +238,9 @@ def settle_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
         known = here or there
         if known is None:
             # Before the first deployment is admitted, no region has an item of any counter.
-            item = yield from one(op.ReadItem(region, CHECK_COUNTER))
-            if isinstance(item, Item) and not chosen:
-                raise lost_layouts(layouts_id, {region: f"minted by a layout of epoch {item.epoch}"})
+            traces = _items({region: (yield from one(op.ScanItems(region)))})
+            if traces and not chosen:
+                raise lost_layouts(layouts_id, traces)
             return
         if known.default_counter != counter and not chosen:
             raise another_default(known.default_counter, counter)

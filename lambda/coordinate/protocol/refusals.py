@@ -19,8 +19,8 @@ def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Re
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
         "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise set a floor "
         'above every integer that was ever minted, for all counters, as `floors: {"*": <integer>}` in the stack\'s '
-        "settings, and as `defaultCounter` the counter that `/` has minted from, and deploy again; docs/runbook.md says "
-        f"how to find them. {NOTHING_CHANGED}{found}"
+        "settings, and as `defaultCounter` the counter that `/` has minted from, and deploy again; docs/runbook.md "
+        f"says how to find them. {NOTHING_CHANGED}{found}"
     )
 
 
