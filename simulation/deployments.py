@@ -96,12 +96,18 @@ class SimulatedPulumi:
         return SimulatedSettings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
 
     def up(
-        self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool, wrong_by: int = 0
+        self,
+        settings: SimulatedSettings,
+        read: DeploymentRecord | None,
+        *,
+        refresh: bool,
+        wrong_by: int = 0,
+        default: str | None = None,
     ) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
-        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed. The clock of
-        the computer that deploys is `wrong_by` so many seconds.
+        `read` is what the preview has read, `default` what `/` mints from by now. With `refresh`, tables that are
+        missing or others are noticed. The clock of the computer that deploys is `wrong_by` so many seconds.
         """
         world = self._world
         now = world.now + wrong_by
@@ -122,7 +128,7 @@ class SimulatedPulumi:
             first=self.first,
             tables={region: self.tables[region] for region in settings.regions},
             window=settings.window,
-            default=self.default(settings, read),
+            default=default or self.default(settings, read),
             chosen=bool(settings.default),
         )
         known = _stored(read)

@@ -1,8 +1,8 @@
 """What may be lost at once, in every combination, and what becomes of a stack then.
 
 A stack of one to three regions has minted in two epochs. Then tables are lost, restored or unreachable,
-Pulumi's state and the coordinator's role are the old ones or new, a floor is set or not, and the functions are warm or
-cold. Then come `up`, some hours with scheduled runs, and `up` again, and a caller creates two counters that existed
+Pulumi's state and the coordinator's role are the old ones or new, a floor and the default counter are set or not, the
+settings have another first counter or not, and the functions are warm or cold. Then come `up`, some hours with scheduled runs, and `up` again, and a caller creates two counters that existed
 before, of which one was deleted. Either all that a region mints then lies above all that it has minted before, and
 nothing is minted twice; or it is refused, and what the refusal says lets the stack go on.
 """
@@ -17,6 +17,7 @@ from typing import Any
 
 from coordinate.events import Create, Delete, ScheduledRun
 from coordinate.protocol import operations as op
+from coordinate.protocol.admit import settle_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
 from coordinate.run import RunResult, run
@@ -41,6 +42,7 @@ WITHOUT = (
     "first: what is left",
     "after a loss: an epoch that nobody has seen",
     "after a loss: what begins later begins above",
+    "default: only in words",
 )
 """Rules that only a loss of nearly everything needs. Without one, the coordinator doesn't see what the rule is
 about, or forgets it."""
@@ -59,7 +61,9 @@ class Losses:
     role: bool
     """Whether the coordinator's role is the one of before. Regions accept a new one only after a while."""
     floor: bool
-    """Whether a floor above all integers is set."""
+    """Whether a floor above all integers is set, and the default counter is named."""
+    reordered: bool
+    """Whether another counter has come to be the first one of the settings."""
     warm: bool
     """Whether the functions still run that have minted before."""
 
@@ -80,8 +84,8 @@ def all_losses() -> Iterator[Losses]:
     for number in range(1, MOST_REGIONS + 1):
         for regions in combinations_with_replacement(REGION, number):
             for layouts, mirror, archive in product(LAYOUTS, MIRROR, ARCHIVE):
-                for remembered, role, floor, warm in product((True, False), repeat=4):
-                    losses = Losses(regions, layouts, mirror, archive, remembered, role, floor, warm)
+                for known in product((True, False), repeat=5):
+                    losses = Losses(regions, layouts, mirror, archive, *known)
                     if losses.makes_sense:
                         yield losses
 
@@ -97,13 +101,24 @@ class Stack:
     without: str | None = None
 
     def up(self, floor: int = 0) -> str:
-        """`pulumi up --refresh`. Return why it was refused; empty if it wasn't."""
-        world = self.world
+        """`pulumi up --refresh`, with the default counter in words if there is a floor. Return why it was refused."""
+        world, unasked = self.world, self.without == WITHOUT[5]
         world.now += 60
         settings = self.pulumi.change(self.names, {"*": floor} if floor else {})
-        sent = self.pulumi.up(settings, world.layouts.record, refresh=True)
+        settings = replace(settings, default="c" if floor else "")
+        default = self.pulumi.default(settings, world.layouts.record)
+        try:
+            for region in self.names:
+                steps = settle_default(region, default, chosen=bool(floor) or unasked)
+                SimulatedCoordinator(steps).finish(self.carry_out)
+                world.release(region, default, chosen=bool(floor))
+        except Refused as refusal:
+            return str(refusal)
+        sent = self.pulumi.up(settings, world.layouts.record, refresh=True, default=default)
         if sent is None:
             return ""
+        if unasked:
+            sent = sent.replace('"defaultChosen":false', '"defaultChosen":true')
         steps = run(deployment_of(sent), f"deployment {world.now}", RunResult())
         try:
             result = SimulatedCoordinator(steps).finish(self.carry_out)
@@ -176,6 +191,7 @@ class Stack:
         """Mint some integers in each region, in the regions that answer, or wherever it works."""
         world = self.world
         for region in self.names:
+            world.mint_at_root(region)
             for counter in self.counters:
                 earlier = [n for (name, n), where in world.minted.items() if (name, where) == (counter, region)]
                 for _ in range(3):
@@ -231,6 +247,8 @@ def lost(losses: Losses, without: str | None = None) -> Stack:
         world.layouts.record = None
     if losses.layouts == "without its registers":
         world.layouts.registers.clear()
+    if losses.reordered:
+        pulumi.counters = ["d", "c"]
     if not losses.remembered or without == WITHOUT[1]:
         pulumi.forget()
     return stack
@@ -264,7 +282,8 @@ def causes(losses: Losses) -> frozenset[str]:
         "a counters table": bool({"recreated", "restored"} & {*losses.regions}),
         "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
         "Pulumi's state": not losses.remembered,
-        "a floor is set": losses.floor,
+        "a floor and defaultCounter are set": losses.floor,
+        "another counter is the first one": losses.reordered,
     }
     return frozenset(word for word, lost in words.items() if lost)
 

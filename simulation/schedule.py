@@ -134,6 +134,7 @@ class RandomSchedule:
             self._one_step()
         for _ in range(20):  # the first one may have been killed
             if self.world.layouts.record is None and self.world.mirror.record is None:
+                self.deploying = None
                 self._deploy()
                 self._finish()
         self._leave_alone()
@@ -276,9 +277,12 @@ class RandomSchedule:
             for other in list(self.runs):
                 self._turn(other)
         refresh = settings is not None or random.random() < 0.5
-        if self.rates["words"] and not self._release(chosen, read, calm=settings is not None):
-            return
-        sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by())
+        default = None
+        if self.rates["words"]:
+            default = self._release(chosen, read, calm=settings is not None)
+            if default is None:
+                return
+        sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by(), default=default)
         if sent is None:
             self._delete(None)
         elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
@@ -295,13 +299,13 @@ class RandomSchedule:
         asked = operators.choice(named) if named and operators.random() < self.rates["words"] else ""
         return replace(settings, default=asked)
 
-    def _release(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, calm: bool = False) -> bool:
-        """Let callers of `/` reach the default counter, region by region. Return False if that is refused or killed."""
+    def _release(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, calm: bool = False) -> str | None:
+        """Let callers of `/` reach the default counter, region by region. Return it; None if refused or killed."""
         world, operators, asked = self.world, self.operators, bool(settings.default)
         try:
             default = self.pulumi.default(settings, read)
         except SettingsError:
-            return False
+            return None
         for region in settings.regions:
             unchecked = world.without == DEFAULTS[0] or (asked and world.without == DEFAULTS[1])
             check = SimulatedCoordinator(settle_default(region, default, chosen=asked))
@@ -313,12 +317,12 @@ class RandomSchedule:
             except Refused as refusal:
                 if calm:
                     raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
-                return False
+                return None
             # Before an `up` has succeeded, nobody knows a URL.
             world.release(region, default, chosen=asked and self.pulumi.stood)
             if not calm and operators.random() < 0.1:
-                return False  # killed
-        return True
+                return None  # killed
+        return default
 
     def _send(self, sent: str) -> None:
         old = abs(self.world.now - deployment_of(sent).requested) > LATEST

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulation.checks import MintedTwice, Stuck
+from simulation.checks import MintedTwice, Stuck, Unasked
 from simulation.losses import MOST_REGIONS, WITHOUT, Losses, all_losses, outcome
 from tests.docs.test_refusals import PAGE, shown
 
@@ -18,7 +18,9 @@ FIRST = [losses for losses in CELLS[1] if losses.archive == "present"]
 PARTS = 8
 """So that several processes share the work."""
 
-NOTHING = Losses(("present",), "present", "present", "present", remembered=True, role=True, floor=False, warm=True)
+NOTHING = Losses(
+    ("present",), "present", "present", "present", remembered=True, role=True, floor=False, reordered=False, warm=True
+)
 """The cell in which nothing is lost."""
 
 HOME = replace(NOTHING, layouts="recreated", mirror="recreated")
@@ -73,7 +75,9 @@ def check(cells: Iterable[Losses]) -> None:
             replace(HOME, role=False, remembered=False),
             ["a must answer, since there is no deployment record", "c: a has minted up to"],
         ),
-        (replace(HOME, layouts="restored"), ["/deployment: a record of another layouts table"]),
+        (replace(HOME, layouts="restored"), ["c: a has minted up to"]),
+        (replace(HOME, reordered=True), ["c: a has minted up to"]),
+        (replace(NOTHING, layouts="recreated", reordered=True), []),
     ],
     ids=str,
 )
@@ -90,6 +94,7 @@ FOUND = {
     "first: what is left": MintedTwice,
     "after a loss: an epoch that nobody has seen": Stuck,
     "after a loss: what begins later begins above": MintedTwice,
+    "default: only in words": Unasked,
 }
 """What goes wrong without each rule. Without the fourth, warm functions refuse what is minted."""
 

@@ -237,10 +237,13 @@ def settle_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
         there = copy.original if copy is not None and copy.mirror_id == mirror_id else None
         known = here or there
         if known is None:
-            # Before the first deployment is admitted, no region has an item of any counter.
-            traces = _items({region: (yield from one(op.ScanItems(region)))})
-            if traces and not chosen:
-                raise lost_layouts(layouts_id, traces)
+            if not chosen:
+                # Before the first deployment is admitted, no region has an item of any counter.
+                items = yield from one(op.ScanItems(region, patient=True))
+                if traces := _items({region: items}):
+                    raise lost_layouts(layouts_id, traces)
+                if items is Absent.UNREACHABLE:
+                    raise unanswered([region])
             return
         if known.default_counter != counter and not chosen:
             raise another_default(known.default_counter, counter)
