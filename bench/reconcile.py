@@ -202,6 +202,8 @@ def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[st
         "scheduleMinutes": EVERY // 60,
         "layoutsLabel": f"{regions[0]} {label}",
         "firstLayoutsLabel": f"{regions[0]} {label}",
+        "defaultCounter": "integers",
+        "defaultChosen": False,
         "tableLabels": dict.fromkeys(regions, label),
     }
 

@@ -29,12 +29,12 @@ def desired(
     layouts_label: str = "layouts 1",
     first: str = "layouts 1",
     default: str = "",
-    chosen: bool = False,
+    chosen: bool | None = None,
     tables: Mapping[str, str] | None = None,
     headroom: int = HEADROOM,
     window: int = WINDOW,
 ) -> dict[str, Any]:
-    """Return what a deployment of a small world asks for."""
+    """Return what a deployment of a small world asks for. After a loss, a floor and the default counter are needed."""
     return {
         "regions": list(regions),
         "leaving": list(leaving),
@@ -46,7 +46,7 @@ def desired(
         "layoutsLabel": layouts_label,
         "firstLayoutsLabel": first,
         "defaultCounter": default or counters[0],
-        "defaultChosen": chosen,
+        "defaultChosen": "*" in (floors or {}) if chosen is None else chosen,
         "tableLabels": dict(tables or {}),
     }
 

@@ -1,10 +1,11 @@
 """What may be lost at once, in every combination, and what becomes of a stack then.
 
-A stack of one to three regions has minted in two epochs. Then tables are lost, restored or unreachable,
-Pulumi's state and the coordinator's role are the old ones or new, a floor and the default counter are set or not, the
-settings have another first counter or not, and the functions are warm or cold. Then come `up`, some hours with scheduled runs, and `up` again, and a caller creates two counters that existed
-before, of which one was deleted. Either all that a region mints then lies above all that it has minted before, and
-nothing is minted twice; or it is refused, and what the refusal says lets the stack go on.
+A stack of one to three regions has minted in two epochs. Then tables are lost, restored or unreachable, Pulumi's state
+and the coordinator's role are the old ones or new, a floor and the default counter are set or not, the settings have
+another first counter or not, and the functions are warm or cold. Then come `up`, some hours with scheduled runs, and
+`up` again, and a caller creates two counters that existed before, of which one was deleted. Either all that a region
+mints then lies above all that it has minted before, nothing is minted twice, and `/` mints from the same counter; or it
+is refused, and what the refusal says lets the stack go on.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from typing import Any
 
 from coordinate.events import Create, Delete, ScheduledRun
 from coordinate.protocol import operations as op
-from coordinate.protocol.admit import settle_default
+from coordinate.protocol.admit import note_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
 from coordinate.run import RunResult, run
@@ -109,7 +110,7 @@ class Stack:
         default = self.pulumi.default(settings, world.layouts.record)
         try:
             for region in self.names:
-                steps = settle_default(region, default, chosen=bool(floor) or unasked)
+                steps = note_default(region, default, chosen=bool(floor) or unasked)
                 SimulatedCoordinator(steps).finish(self.carry_out)
                 world.release(region, default, chosen=bool(floor))
         except Refused as refusal:

@@ -16,7 +16,7 @@ from random import Random
 from typing import TypeVar
 
 from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
-from coordinate.protocol.admit import LATEST, settle_default
+from coordinate.protocol.admit import LATEST, note_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Deploy, DeploymentRecord, Refused
 from coordinate.run import RunResult, run
@@ -308,7 +308,7 @@ class RandomSchedule:
             return None
         for region in settings.regions:
             unchecked = world.without == DEFAULTS[0] or (asked and world.without == DEFAULTS[1])
-            check = SimulatedCoordinator(settle_default(region, default, chosen=asked))
+            check = SimulatedCoordinator(note_default(region, default, chosen=asked))
             try:
                 while not check.ended and not unchecked:
                     check.step(partial(self.network.carry_out, run=check), operators.randrange)

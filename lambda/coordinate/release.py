@@ -15,7 +15,7 @@ from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
 from .log import warn, write
-from .protocol.admit import settle_default
+from .protocol.admit import note_default
 from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord, finished
 from .protocol.refusals import (
@@ -51,13 +51,13 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
         if alias is None:
             raise paused_from_the_start(asked.region)
         return {"paused": asked.region}
-    _settle_default(asked, carry_out)
+    _note_default(asked, carry_out)
     _check(asked, carry_out, functions)
     return {"checked": asked.region}
 
 
-def _settle_default(asked: Check, carry_out: CarryOut) -> None:
-    finished(settle_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
+def _note_default(asked: Check, carry_out: CarryOut) -> None:
+    finished(note_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
 
 
 def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
@@ -87,7 +87,7 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
-    _settle_default(check, carry_out)  # it may be another one since the check
+    _note_default(check, carry_out)  # it may be another one since the check
     alias = _patiently(region, lambda: functions.alias(region))
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)

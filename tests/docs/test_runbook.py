@@ -32,6 +32,8 @@ def desired(*regions: str) -> dict[str, Any]:
         "regions": list(regions),
         "leaving": [],
         "counters": ["integers"],
+        "defaultCounter": "integers",
+        "defaultChosen": False,
         "floors": {},
         "tableLabels": tables,
     } | numbers
@@ -39,7 +41,7 @@ def desired(*regions: str) -> dict[str, Any]:
 
 def record(asked_for: Mapping[str, Any]) -> StoredRecord:
     return StoredRecord(
-        "8f14e45f/0", 1, "", 0, asked_for, reconciled=True, counters={"integers": {"epoch": 1, "base": 1}}
+        "8f14e45f/0", 1, "", 0, asked_for, "integers", reconciled=True, counters={"integers": {"epoch": 1, "base": 1}}
     )
 
 

@@ -147,6 +147,8 @@ def deployment(
         "tableLabels": {region: _label(region, os.environ["COUNTERS_TABLE"]) for region in (*names, *leavers)},
         "layoutsLabel": home,
         "firstLayoutsLabel": home if first is None else first,
+        "defaultCounter": (counters or ["integers"])[0],
+        "defaultChosen": "*" in (floors or {}),  # after a loss, both are needed
     }
     found = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
     item = found.get("Item")

@@ -43,11 +43,11 @@ Step = tuple[str, tuple[Any, ...]]
 
 def _desired(regions: tuple[str, ...]) -> Any:
     text = '"leaving":[],"counters":["c"],"floors":{},"window":10,"headroom":2,"scheduleMinutes":5,'
-    text += '"layoutsLabel":"h","firstLayoutsLabel":"h"'
+    text += '"layoutsLabel":"h","firstLayoutsLabel":"h","defaultCounter":"c","defaultChosen":false'
     return desired_state_of(f'{{"regions":{json.dumps(regions)},{text}}}')
 
 
-_RECORD = DeploymentRecord("layouts 1", "one's", 2, "", 1_000, _desired(ORDERS[0]))
+_RECORD = DeploymentRecord("layouts 1", "one's", 2, "", 1_000, _desired(ORDERS[0]), "c")
 
 RECORDS = [
     _RECORD,
@@ -57,6 +57,7 @@ RECORDS = [
     replace(_RECORD, follows="two's"),
     replace(_RECORD, requested=1_001),
     replace(_RECORD, desired=_desired(ORDERS[1])),
+    replace(_RECORD, default_counter="d"),
     replace(_RECORD, reconciled=True),
     replace(_RECORD, report='{"counters":{}}'),
     replace(_RECORD, restored=True),

@@ -20,7 +20,7 @@ def world(*wanted: str) -> CheckedWorld:
     checked.make_table("a")
     checked.tables["a"].items["c"] = Item(0, 1, 10, 1)
     checked.layouts.registers["c"] = REGISTER
-    checked.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(wanted)))
+    checked.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(wanted)), "c")
     return checked
 
 

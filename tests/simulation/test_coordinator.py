@@ -17,7 +17,7 @@ def world(*regions: str) -> World:
     found = World()
     for region in ("a", "b"):
         found.make_table(region)
-    found.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(regions)))
+    found.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(regions)), "c")
     return found
 
 

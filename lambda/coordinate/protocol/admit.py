@@ -220,7 +220,7 @@ def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
     return bool(label) and desired.layouts_label.endswith(label)
 
 
-def settle_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
+def note_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
     """Let callers of a region's `/` reach this counter. If it is another one than before, the record says so first.
 
     What callers of `/` get from another counter may be integers that they got before, so that must have been `chosen`.

@@ -146,7 +146,7 @@ class DeploymentRecord:
     """When it was requested, in seconds since 1970."""
     desired: DesiredState
     default_counter: str
-    """What `/` mints from. Only `admit.settle_default` changes it, before callers reach another counter."""
+    """What `/` mints from. Only `admit.note_default` changes it, before callers reach another counter."""
     reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"

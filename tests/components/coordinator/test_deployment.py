@@ -14,7 +14,9 @@ from components.coordinator.deployment import (
     MOST,
     StoredRecord,
     changes,
+    default_counter,
     event,
+    record_in,
     record_of,
     request,
 )
@@ -68,6 +70,8 @@ def test_the_desired_state_has_all_that_the_coordinator_needs(desired: dict[str,
         "tableLabels": {HOME: LABEL},
         "layoutsLabel": HERE,
         "firstLayoutsLabel": HERE,
+        "defaultCounter": "orders",
+        "defaultChosen": False,
     }
 
 
@@ -87,18 +91,29 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
     """Run a program that makes the tables of `DESIRED` and asks for it, with these changes, and for nothing else."""
     desired = {**DESIRED, "counters": ["orders"], **changed}
-    values = {("schedule_minutes" if key == "scheduleMinutes" else key): value for key, value in desired.items()}
+    names = {"scheduleMinutes": "schedule_minutes", "defaultCounter": "default_counter"}
+    values = {names.get(key, key): value for key, value in desired.items() if key not in AS_BEFORE}
     settings = settings_of({**values, "home": HOME, "protect": protect}, PREFIX)
 
     def program() -> None:
         parent = pulumi.ComponentResource("x:index:X", "x")
         layouts = aws.dynamodb.Table("integers-layouts", name=f"{PREFIX}-layouts", region=HOME)
+        record = layouts.arn.apply(lambda arn: record_in(arn, parent))
+        default = record.apply(lambda found: default_counter(settings.default_counter, settings.counters, found))
         tables = {
             region: aws.dynamodb.Table(f"integers-{region}-table", name=f"{PREFIX}-counters", region=region)
             for region in (*desired["regions"], *desired["leaving"])
         }
         home = pulumi.Output.from_input(HERE)
-        asked = request(parent, settings, layouts, tables, layouts_label=home, first_layouts_label=home)
+        asked = request(
+            parent,
+            settings,
+            record,
+            tables,
+            default_counter=default,
+            layouts_label=home,
+            first_layouts_label=home,
+        )
         pulumi.export("event", asked)
 
     try:
@@ -121,7 +136,10 @@ DESIRED: dict[str, Any] = {
     "window": 100_000_000,
     "headroom": 10_000,
     "scheduleMinutes": 5,
+    "defaultCounter": "orders",
+    "defaultChosen": False,
 }
+AS_BEFORE = ("defaultCounter", "defaultChosen")
 STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layoutsLabel": HERE, "firstLayoutsLabel": HERE}
 """What the last deployment has asked for."""
 
@@ -293,6 +311,7 @@ RECORDED = StoredRecord(
     follows=FOLLOWED,
     requested=0,
     desired={**BEFORE, "layoutsLabel": "h", "firstLayoutsLabel": "h"},
+    default_counter="integers",
     reconciled=True,
     counters=COUNTERS,
 )
@@ -378,7 +397,14 @@ NOW = 1_795_000_000
 ASKED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
 ANOTHER = {**ASKED, "counters": ["a", "b"]}
 DONE = StoredRecord(
-    token=TOKEN, number=7, follows=FOLLOWED, requested=1_794_000_000, desired=ASKED, reconciled=True, counters={}
+    token=TOKEN,
+    number=7,
+    follows=FOLLOWED,
+    requested=1_794_000_000,
+    desired=ASKED,
+    default_counter="b",
+    reconciled=True,
+    counters={},
 )
 
 
@@ -425,12 +451,13 @@ def test_a_record_is_read_from_its_item() -> None:
         "follows": {"S": FOLLOWED},
         "requested": {"N": "1794000000"},
         "desired": {"S": canonical(ASKED)},
+        "defaultCounter": {"S": "b"},
         "reconciled": {"BOOL": True},
         "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
     }
 
     assert record_of(json.dumps(item)) == StoredRecord(
-        TOKEN, 7, FOLLOWED, 1_794_000_000, ASKED, reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
+        TOKEN, 7, FOLLOWED, 1_794_000_000, ASKED, "b", reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
     )
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE

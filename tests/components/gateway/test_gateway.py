@@ -164,7 +164,8 @@ def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
         key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
         table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
         check = aws.sns.Topic("check", name="check", region=HOME)
-        Gateway("gateway", settings, HOME, table, pulumi.ResourceOptions(), after=[check])
+        default = pulumi.Output.from_input("integers")
+        Gateway("gateway", settings, HOME, table, default, pulumi.ResourceOptions(), after=[check])
 
     deployment = deploy(config(HOME), program=program)
 

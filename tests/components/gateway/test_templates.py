@@ -64,7 +64,11 @@ def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] 
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
     layout = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
-    return imported(document(settings_of(layout, "gateway"), arn, role)).resources[path]["GET"].method_integration
+    return (
+        imported(document(settings_of(layout, "gateway"), arn, role, "integers"))
+        .resources[path]["GET"]
+        .method_integration
+    )
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:

@@ -37,7 +37,8 @@ RELEASE = "integers-coordinator-release-eu-west-1"
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
 
 OTHER: dict[str, Any] = {
-    "counters": ["orders"],
+    "counters": ["integers", "orders"],
+    "defaultCounter": "orders",
     "floors": {"integers": 1000},
     "leaving": ["us-west-2"],
     "window": 1000,
@@ -139,7 +140,8 @@ def paused(deployment: Deployment) -> list[str]:
 
 
 CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
-    "counters": (variable("DEFAULT_COUNTER"), "orders"),
+    "counters": (desired("counters"), ["integers", "orders", "-check"]),
+    "defaultCounter": (variable("DEFAULT_COUNTER"), "orders"),
     "floors": (desired("floors"), {"integers": 1000}),
     "leaving": (desired("leaving"), ["us-west-2"]),
     "window": (desired("window"), 1000),

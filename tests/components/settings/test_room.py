@@ -44,12 +44,13 @@ def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
 def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     """The record of these settings, and what became of each counter: every number is the largest there is."""
     regions = (*settings.regions, *settings.leaving)
-    home = f"{settings.home} {LABEL}"
+    home, default = f"{settings.home} {LABEL}", max(settings.counters, key=len)
     desired = {
         **desired_state_of_settings(settings),
         "tableLabels": dict.fromkeys(regions, LABEL),
         "layoutsLabel": home,
         "firstLayoutsLabel": home,
+        "defaultCounter": default,
     }
     ids = tuple(ID for _ in settings.regions)
     outcomes = {
@@ -77,6 +78,7 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
         f"{'f' * 16}/999",
         10**10,
         desired_state_of(canonical(desired)),
+        default,
         reconciled=True,
         restored=True,
         first_epoch=MAX_EPOCH,

@@ -17,8 +17,10 @@ from coordinate.protocol.operations import (
     DescribeMirror,
     ReadItem,
     ReadRecord,
+    ReadRecordCopy,
     ReadRecorded,
     ReadRegister,
+    ScanItems,
 )
 from coordinate.release import back, check_version, release
 from mint.api.problems import missing
@@ -86,7 +88,14 @@ class InMemory(Functions):
 
 
 RECORD: Any = DeploymentRecord(
-    token="1/0", follows="", number=1, requested=0, desired=desired(*REGIONS), layouts_id="layouts 1", reconciled=True
+    token="1/0",
+    follows="",
+    number=1,
+    requested=0,
+    desired=desired(*REGIONS),
+    default_counter="integers",
+    layouts_id="layouts 1",
+    reconciled=True,
 )
 
 
@@ -99,6 +108,8 @@ def tables(
         ReadItem: item,
         ReadRecorded: recorded,
         ReadRecord: record,
+        ReadRecordCopy: None,
+        ScanItems: {},
         DescribeLayouts: "layouts 1",
         DescribeMirror: "mirror 1",
         DescribeArchive: archive,

@@ -21,7 +21,9 @@ ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 def openapi(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
     layout = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
-    return document(settings_of({**layout, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE)
+    return document(
+        settings_of({**layout, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE, "integers"
+    )
 
 
 def api(*, signed: bool = False, paused: bool = False) -> RestApi:

@@ -38,7 +38,7 @@ Stored = dict[str, dict[str, tuple[frozenset[str], Integration]]]
 
 
 def gateway(**settings: Any) -> dict[str, Any]:
-    return document(settings_of({"home": REGION, "regions": [REGION], **settings}, "gateway"), TABLE, ROLE)
+    return document(settings_of({"home": REGION, "regions": [REGION], **settings}, "gateway"), TABLE, ROLE, "integers")
 
 
 def domain() -> dict[str, Any]:

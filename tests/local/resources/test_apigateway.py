@@ -30,7 +30,7 @@ def aws(aws: Aws, folder: Path) -> Generator[Aws]:
 
 def openapi(*, paused: bool = False) -> dict[str, Any]:
     layout = {"home": HOME, "regions": [HOME], "paused": [HOME] if paused else []}
-    return document(settings_of({**layout, "authorization": "NONE"}, "gateway"), TABLE, ROLE)
+    return document(settings_of({**layout, "authorization": "NONE"}, "gateway"), TABLE, ROLE, "integers")
 
 
 def rest_api(body: dict[str, Any]) -> Registration:
