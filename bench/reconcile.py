@@ -158,7 +158,7 @@ def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int
     limit = base - 1 + WINDOW * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
-    world.layouts.record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True)
+    world.layouts.record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, "integers", reconciled=True)
     world.mirror.record = Copy(world.layouts.record, ids[1])
     last = {layout.epoch: layout.base + each for layout in past}
     before = (changes, last.pop(changes)) if past else None

@@ -54,6 +54,7 @@ class Aws:
         continuing: whether the run goes on then, as with `--continue-on-error`, but for what depends on them.
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
+        copy: the mirror's copy of it, likewise.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         first_layouts_label: what the state has kept as the label of the first layouts table.
         named: what the names of tables begin with in the state.
@@ -68,6 +69,7 @@ class Aws:
         failing: str | None = None,
         continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
+        copy: Mapping[str, Any] | None = None,
         labels: Mapping[str, str | None] | None = None,
         first_layouts_label: str | None = None,
         named: str | None = None,
@@ -81,6 +83,7 @@ class Aws:
         self._continuing = continuing
         self._skipped: set[str] = set()
         self._record = record
+        self._copy = copy
         self._labels = labels or {}
         self._first_layouts_label = first_layouts_label
         self._named = named
@@ -92,12 +95,13 @@ class Aws:
         if token != "aws:dynamodb/getTableItem:getTableItem":  # noqa: S105 (a function's name)
             raise AssertionError(f"the program asks AWS: {token}")
         self.calls.append(dict(arguments))
-        table = arguments["tableName"]
-        if self._record is None:
+        table: str = arguments["tableName"]
+        record = self._copy if table.endswith("-mirror") else self._record
+        if record is None:
             raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): empty result")
-        if isinstance(self._record, str):
-            raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): {self._record}")
-        return {**arguments, "id": table, "item": json.dumps(self._record)}
+        if isinstance(record, str):
+            raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): {record}")
+        return {**arguments, "id": table, "item": json.dumps(record)}
 
     def _zone(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The zone of this id or name, as the provider returns it."""

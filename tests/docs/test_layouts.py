@@ -9,7 +9,7 @@ from coordinate.protocol.model import MAX_PAST
 from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from simulation.schedule import COORDINATORS
-from simulation.world import ALIVE, CONDITIONS, RULES
+from simulation.world import ALIVE, CONDITIONS, DEFAULTS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
 from tests.simulation.test_conditions_by_hand import BY_HAND
 from tests.simulation.test_deletion import BY_HAND as DELETIONS
@@ -39,7 +39,7 @@ def test_what_a_window_means_is_computed_from_the_defaults() -> None:
         f"In {LOSSES[1]:,} of them, one table is lost at a time",
         f"In the other {LOSSES[2]:,}, a second one",
         f"Up to {WORDS[COORDINATORS]} coordinators",
-        f"**Each of the {len(CONDITIONS)} conditions and {len(RULES) + len(ALIVE)} rules is taken out in turn**",
+        f"**Each of the {len(CONDITIONS)} conditions and {len((*RULES, *DEFAULTS, *ALIVE))} rules is taken out",
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND) + len(DELETIONS)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",

@@ -22,7 +22,7 @@ from components.coordinator.deployment import (
 )
 from components.settings import SettingsError, settings_of
 from components.settings.values import canonical
-from tests.components.aws_answers import FUNCTION, LABEL
+from tests.components.aws_answers import FUNCTION, LABEL, REST_API
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, deploy_badly
 
@@ -48,6 +48,7 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, A
         "follows": {"S": FOLLOWED},
         "requested": {"N": "1794000000"},
         "desired": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
+        "defaultCounter": {"S": desired["defaultCounter"]},
         "reconciled": {"BOOL": reconciled},
         "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": []})},
     }
@@ -215,7 +216,7 @@ def test_a_preview_says_what_will_change(
 
 
 def test_a_protected_region_is_not_dropped() -> None:
-    stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"]}
+    stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"], "defaultCounter": "integers"}
     settings_of_a_removal = config(HOME, OTHER, leaving=["eu-north-1"])
     error, deployment = deploy_badly(settings_of_a_removal, aws=Aws(record=recorded(stood)))
 
@@ -249,6 +250,55 @@ def test_the_state_keeps_the_first_home() -> None:
     desired = sent(deploy(SETTINGS, aws=Aws(first_layouts_label=f"{HOME} 2025-01-01T00:00:00.000")))["desired"]
 
     assert (desired["firstLayoutsLabel"], desired["layoutsLabel"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
+
+
+def default_of(provider: Aws, **settings: Any) -> set[tuple[str, bool]]:
+    """The default counter, of functions and APIs too; and whether the events say that it was chosen."""
+    deployment = deploy(config(HOME, OTHER, apiGateway=True, **settings), aws=provider)
+    environments = [made.inputs["environment"]["variables"] for made in deployment.of(FUNCTION)]
+    defaults = {variables["DEFAULT_COUNTER"] for variables in environments if "DEFAULT_COUNTER" in variables}
+    for api in deployment.of(REST_API):
+        body = json.dumps(json.loads(api.inputs["body"])["paths"]["/"])
+        defaults |= {counter for counter in settings["counters"] if f"'{counter}'" in body}
+    events = [json.loads(made.inputs["input"]) for made in (*deployment.checks(), *deployment.releases())]
+    asked = [next(iter(event.values())) for event in events]
+    desired = sent(deployment)["desired"]
+    said = {(event["counter"], event.get("chosen", False)) for event in asked}
+    said |= {(desired["defaultCounter"], desired["defaultChosen"])}
+    assert defaults == {counter for counter, _ in said}
+    return said
+
+
+RECORD_OF_ORDERS = recorded(STOOD)
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "expected"),
+    [
+        (Aws(), {"counters": ["integers", "orders"]}, ("integers", False)),
+        (Aws(), {"counters": ["orders", "integers"]}, ("orders", False)),
+        (Aws(record=RECORD_OF_ORDERS), {"counters": ["integers", "orders"]}, ("orders", False)),
+        (
+            Aws(record=RECORD_OF_ORDERS),
+            {"counters": ["integers", "orders"], "defaultCounter": "integers"},
+            ("integers", True),
+        ),
+        (Aws(copy=RECORD_OF_ORDERS), {"counters": ["integers", "orders"]}, ("orders", False)),
+    ],
+    ids=["first of all", "another first", "reordered", "chosen", "the layouts table is lost"],
+)
+def test_the_default_counter_is_as_before(provider: Aws, settings: dict[str, Any], expected: tuple[str, bool]) -> None:
+    assert default_of(provider, **settings) == {expected}
+
+
+@pytest.mark.parametrize("preview", [True, False])
+def test_a_default_that_is_no_counter_any_more_is_refused(preview: bool) -> None:
+    aws = Aws(preview=preview, standing=True, record=RECORD_OF_ORDERS)
+    error, deployment = deploy_badly(config(HOME, OTHER, counters=["integers"]), aws=aws)
+
+    assert isinstance(error, SettingsError)
+    assert str(error).startswith("counters: / mints from 'orders', which isn't in the list. Put it back; or name the")
+    assert [made.name for made in deployment.of(FUNCTION) if "-mint" in made.name] == []
 
 
 @pytest.mark.parametrize("preview", [True, False])
@@ -303,6 +353,8 @@ BEFORE: dict[str, Any] = {
     "headroom": 10_000,
     "scheduleMinutes": 5,
     "tableLabels": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
+    "defaultCounter": "integers",
+    "defaultChosen": False,
 }
 COUNTERS = {"integers": {"epoch": 3, "base": 1}}
 RECORDED = StoredRecord(
@@ -343,13 +395,30 @@ def test_no_words_where_nothing_changes() -> None:
         ),
         ({"counters": ["integers", "orders"]}, "new counters: orders"),
         ({"counters": ["orders"]}, "new counters: orders; no longer in the settings, but still minting: integers"),
+        ({"counters": ["orders", "integers"]}, "new counters: orders"),
+        (
+            {"counters": ["integers", "orders"], "defaultCounter": "orders", "defaultChosen": True},
+            "/ will mint from orders instead of integers: its callers may get integers that they got before; "
+            "new counters: orders",
+        ),
         ({"floors": {"*": 7, "integers": 5000}}, "floors: * 7, integers 5,000"),
         (
             {"window": 1000, "scheduleMinutes": 1},
             "window: 100,000,000 → 1,000 (from each counter's next epoch on); schedule minutes: 5 → 1",
         ),
     ],
-    ids=["leaving", "joining", "reorder", "lost table", "new counter", "another counter", "floors", "numbers"],
+    ids=[
+        "leaving",
+        "joining",
+        "reorder",
+        "lost table",
+        "new counter",
+        "another counter",
+        "order",
+        "default",
+        "floors",
+        "numbers",
+    ],
 )
 def test_a_change_is_said_in_one_line(asked: dict[str, Any], expected: str) -> None:
     assert words(**asked) == expected

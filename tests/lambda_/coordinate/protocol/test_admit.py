@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import LATEST, admit, finish
+from coordinate.protocol.admit import LATEST, admit, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
 
@@ -29,6 +29,15 @@ def admitted(world: World, deployment: Deploy | None, now: int = NOW, run: str =
 
 def finished(world: World, record: DeploymentRecord, report: str | None = "a report") -> DeploymentRecord:
     return SimulatedCoordinator(finish(record, report, world.mirror.id)).finish(world.carry_out)
+
+
+def default(world: World, counter: str, *, chosen: bool = False) -> str:
+    """Note a default counter for region a. Return what is refused."""
+    try:
+        SimulatedCoordinator(note_default("a", counter, chosen=chosen)).finish(world.carry_out)
+    except Refused as refused:
+        return str(refused)
+    return ""
 
 
 def refusal(world: World, deployment: Deploy | None, now: int = NOW) -> str:
@@ -395,6 +404,72 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert "\n  Pulumi's state: the first layouts table of this stack, of its-label in a-region" in refused
     floored = deployment("a", firstLayoutsLabel="a-region its-label", floors={"*": 5})
     assert admitted(World(), floored) is not None
+
+
+def test_the_default_counter_stays_unless_another_one_is_chosen(world: World) -> None:
+    before = repr(world)
+
+    assert default(world, "c") == ""
+    assert "/ mints from c, and from d its callers may get integers that they got before." in default(world, "d")
+    assert repr(world) == before
+    assert default(world, "d", chosen=True) == ""
+    assert default(world, "d") == ""
+    assert "set `defaultCounter: c`" in default(world, "c")
+
+
+def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
+    record = world.layouts.record
+    assert record is not None
+
+    default(world, "d", chosen=True)
+    noted = replace(record, default_counter="d")
+    assert (world.layouts.record, world.mirror.record) == (noted, Copy(noted, "mirror 1"))
+    world.layouts = Layouts("layouts 2")
+    assert "/ mints from d" in default(world, "c")
+
+
+def test_a_note_that_was_interrupted_is_finished(world: World) -> None:
+    assert world.layouts.record is not None
+    world.layouts.record = replace(world.layouts.record, default_counter="d")
+
+    assert default(world, "d") == ""
+    assert world.mirror.record == Copy(world.layouts.record, "mirror 1")
+
+
+def test_a_default_is_not_chosen_while_the_record_is_lost(world: World) -> None:
+    world.layouts = Layouts("layouts 2")
+
+    assert default(world, "c") == ""
+    assert "The next scheduled run puts it back" in default(world, "d", chosen=True)
+    admitted(world, None)
+    assert default(world, "d", chosen=True) == ""
+
+
+def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
+    """A restored layouts table may have a default that has been changed since."""
+    default(world, "d", chosen=True)
+    world.layouts.record, world.layouts.id = record("a", "b", number=2), "layouts 2"
+
+    assert default(world, "d") == ""
+    assert "/ mints from d" in default(world, "c")
+
+
+def test_without_any_record_the_default_must_be_chosen(world: World) -> None:
+    world.layouts, world.mirror = Layouts("layouts 2"), Mirror("mirror 2")
+    assert default(world, "d") == "", "before the first deployment, no region has minted"
+
+    world.tables["a"].items["c"] = Item(9, 1, 10, 1)
+    assert "as `defaultCounter` the counter that `/` has minted from" in default(world, "c")
+    assert default(world, "c", chosen=True) == ""
+    world.unreachable.add("a")
+    assert "a must answer" in default(world, "c")
+
+
+def test_no_deployment_changes_the_default(world: World) -> None:
+    asked = admitted(world, deployment("a", follows="3", defaultCounter="d", defaultChosen=True))
+
+    assert asked is not None
+    assert asked.default_counter == "c"
 
 
 def test_a_reconciled_record_is_reported_and_mirrored(world: World) -> None:
