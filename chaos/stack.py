@@ -145,7 +145,8 @@ class Stack:
 
         It is killed after so many seconds.
         """
-        options = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
+        options = [f"{key}={text}" for key, text in texts.items()]
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *options],

@@ -67,7 +67,7 @@ def test_a_region_loses_its_tables_and_its_role(stack: Stack) -> None:
         stack.deploy_once(stack.desired)
     assert 200 not in statuses(stack)
 
-    stack.deploy(floors={"*": FLOOR})
+    stack.deploy(floors={"*": FLOOR}, defaultCounter="integers")
     after = minted(stack)  # on a busy machine, a write may be repeated, which leaves a gap
     assert min(after) >= FLOOR
     assert len({*after}) == 3
@@ -83,11 +83,11 @@ def test_two_of_three_regions_do_not_answer_then(stack: Stack) -> None:
     with pytest.raises(RunFailed, match="Neither the layouts table"):
         stack.deploy_once(stack.desired)
     with pytest.raises(RunFailed, match="eu-west-1, ap-southeast-2 must answer, since there is no deployment record"):
-        stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}})
+        stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}, "defaultCounter": "integers"})
     assert 200 not in statuses(stack)
 
     stack.proxy.faults.unreachable.clear()
-    stack.deploy(floors={"*": FLOOR})
+    stack.deploy(floors={"*": FLOOR}, defaultCounter="integers")
     after = minted(stack)
     assert sorted(before) == list(range(1, 10))
     assert min(after) >= FLOOR
@@ -100,7 +100,7 @@ def test_functions_that_remember_go_on_after_a_loss_of_everything(stack: Stack) 
     before = minted(stack)
     lose_tables(stack, *THREE)
 
-    stack.deploy(floors={"*": FLOOR})
+    stack.deploy(floors={"*": FLOOR}, defaultCounter="integers")
 
     after = minted(stack)
     assert min(after) >= FLOOR
