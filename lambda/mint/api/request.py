@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, cast
 
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
@@ -17,9 +17,6 @@ MAX_BODY = 64 * 1024
 
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
-
-PREFETCH = "prefetch"
-"""The value of `Sec-Purpose` if a browser, or a server for it, loads what may be needed later (MDN, "Sec-Purpose")."""
 
 Format = Literal["json", "text", "block", "html"]
 
@@ -192,8 +189,9 @@ def request_of(received: Received, default: str) -> Request:
     accepted = preferred(headers.get("accept"), html=method == "GET")
     if accepted == "html":
         return CounterRequest("page", counter)
-    if PREFETCH in headers.get("sec-purpose", ""):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
+    for name, word in PREFETCH.items():
+        if word in headers.get(name, "").lower():
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
