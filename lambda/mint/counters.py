@@ -63,6 +63,8 @@ def list_counters(
 ) -> dict[str, Any]:
     """Return one page of up to `limit` of this region's counters; its `next` is the next page's `after`.
 
+    A page takes one read of so many items, and has fewer counters where some of them aren't listed.
+
     `names` are the counters, in order, of a caller that may use no others: a scan would also return keys of those, as
     `next`. All counters are in no order.
 
@@ -79,21 +81,17 @@ def list_counters(
 
 
 def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
-    names: list[str] = []
-    while True:
-        start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
-        page = table.scan(
-            ProjectionExpression="#counter",
-            FilterExpression="attribute_not_exists(deleted)",
-            ExpressionAttributeNames={"#counter": "counter"},
-            Limit=limit - len(names),
-            **start,
-        )
-        found = (counter_of(item["counter"]["S"]) for item in page["Items"])
-        names += [name for name in found if name and name != CHECK_COUNTER]
-        after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
-        if after is None or len(names) == limit:
-            return names, after
+    start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
+    page = table.scan(
+        ProjectionExpression="#counter",
+        FilterExpression="attribute_not_exists(deleted)",
+        ExpressionAttributeNames={"#counter": "counter"},
+        Limit=limit,
+        **start,
+    )
+    found = (counter_of(item["counter"]["S"]) for item in page["Items"])
+    names = [name for name in found if name and name != CHECK_COUNTER]
+    return names, page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
 
 
 def _coordinator() -> str:

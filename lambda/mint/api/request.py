@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, cast
 from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH
 
 DEFAULT_LIMIT = 100
-MAX_LIMIT = 1000
-"""Counters on one page of the list: if the request has no limit, and at most."""
+MAX_LIMIT = 250
+"""Counters on one page of the list: if the request has no limit, and at most, which is 17 KB of the longest names."""
 
 MAX_PATH = 1024
 MAX_BODY = 64 * 1024
@@ -72,7 +72,7 @@ class OwnerOf(NamedTuple):
 
 
 class ListCounters(NamedTuple):
-    """List up to `limit` counters, 1 to 1,000, after the key `after`."""
+    """List up to `limit` counters, 1 to 250, after the key `after`."""
 
     limit: int
     after: str | None
