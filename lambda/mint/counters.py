@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,12 @@ TIMEOUT = 25
 NO_RESPONSE = "the coordinator has not responded; try again, and it continues where it stopped"
 
 
-def create(counter: str) -> tuple[dict[str, Any], bool]:
+FULL_SECONDS = 60
+"""Seconds for which a function doesn't ask again after it was told that there are `maxCounters`. To say so, the
+coordinator reads all registers: with 1,000 counters, more than 200 read units."""
+
+
+def create(table: CounterTable, counter: str) -> tuple[dict[str, Any], bool]:
     """Create a counter in every region. Return its layout as a document, and whether it is new.
 
     A retry after a failure continues where the failed attempt stopped.
@@ -38,11 +44,15 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     coordinator = _coordinator()
     if counter in RESERVED:
         raise RequestRefused("wrong name", reserved(counter))
+    told, reason = table.full
+    if 0 <= time.time() - told < FULL_SECONDS and table.find(counter) is None:
+        raise RequestRefused("forbidden", f"{counter}: {reason}")
     try:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if failed.kind == "TooManyCounters":
+            table.full = time.time(), str(failed).removeprefix(f"{counter}: ")
             raise RequestRefused("forbidden", str(failed)) from None
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise RequestRefused("retry", NO_RESPONSE) from None

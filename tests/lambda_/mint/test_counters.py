@@ -151,6 +151,35 @@ def test_a_page_of_the_list_takes_one_read_of_the_table(
     assert found == ["integers"]
 
 
+def test_a_refused_creation_is_not_asked_again_for_a_minute(
+    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator reads all registers to refuse one, so whoever repeats it would run up a bill."""
+    laid_out()
+    open_counters(stack)
+    asked: list[Any] = []
+    now = [1_795_000_000.0]
+
+    def invoke(function: str, payload: Any, timeout: float) -> dict[str, Any]:
+        asked.append(payload["create"])
+        if payload["create"] == ["integers"]:
+            return {"counters": {"integers": {"epoch": 1}}, "created": []}
+        raise FULL
+
+    monkeypatch.setattr(mint.counters, "invoke", invoke)
+    monkeypatch.setattr("mint.counters.time.time", lambda: now[0])
+
+    assert ask("PUT", "/invoices")["statusCode"] == 403
+    refused = ask("PUT", "/tickets", warm=True)
+    assert (refused["statusCode"], refused["document"]["detail"].partition(" ")[0]) == (403, "tickets:")
+    assert "maxCounters" in refused["document"]["detail"]
+    assert asked == [["invoices"]]
+    assert ask("PUT", "/integers", warm=True)["statusCode"] == 200  # it exists
+    now[0] += 61
+    assert ask("PUT", "/tickets", warm=True)["statusCode"] == 403
+    assert asked == [["invoices"], ["integers"], ["tickets"]]
+
+
 @pytest.mark.parametrize(("limit", "status"), [(250, 200), (251, 400)])
 def test_a_page_has_up_to_250_counters(ask: Ask, stack: Stack, limit: int, status: int) -> None:
     laid_out()
