@@ -1,0 +1,555 @@
+"""Print what a public stack costs at most, a day and region, if somebody wants it to: `python -m bench.public_stack`.
+
+Every request that a stranger may send is sent to the minting function itself, in every format, with the longest names
+and the largest integers, on tables in memory that count DynamoDB's units. Of each kind of requests, the largest
+response, the most units and the longest log lines are priced (`price_list.py`), at the highest rate that the function
+serves. What creates counters or grants integers is done by the coordinator's own code, for three regions.
+
+Data is what is in HTTP's messages. What TLS adds, and what AWS may charge for refused connections, isn't counted.
+"""
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass, replace
+from io import StringIO
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from simulation.world import NOW, SimulatedReceipts, SimulatedTable  # puts `lambda` on the import path
+
+# isort: split
+import coordinate.handler
+import mint.api.problems
+import mint.counters
+import mint.grants
+import mint.handler
+import mint.minting
+from aws_client.invocation import InvocationFailed
+from coordinate.protocol.model import MAX_PAST
+from mint.api.reply import BLOCK
+from mint.api.request import MAX_BODY, MAX_LIMIT, MAX_PATH
+
+from bench import price_list
+from bench.price import HEALTH_SECONDS
+from bench.reconcile import HOME, NAMES, TENANT, reconciled_world
+from bench.reconcile import world as coordinators_world
+from bench.schedule import MEMORY, UNIT
+from bench.stand_in import Rejected, Stored, StoredTable, Tables, serving, size_of
+from components.domain.capacity import PER_EXECUTION, capacity
+from components.gateway.templates import minted_template, refused_template
+from components.settings import PUBLIC_CONCURRENCY
+from components.settings.aws_regions import partitions
+from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.names import MAX_BLOCK, MAX_LISTED
+from local.apigateway.rest_api import render
+from local.paths import ROOT
+from tests.components.running import THREE, config, settings
+
+DAY = 86_400
+
+RATE = PER_EXECUTION * PUBLIC_CONCURRENCY
+"""Requests per second that a region's Function URL serves, and a domain as many again."""
+
+WRITE_UNIT = 1024
+"""Bytes (DynamoDB guide, "Capacity unit consumption for write operations")."""
+
+AROUND = 450
+"""Bytes that AWS adds to a response: the status line, and headers such as `Date`, `Content-Length`, `x-amzn-RequestId`,
+`X-Amzn-Trace-Id` and those of CORS."""
+
+AROUND_LINE = 26
+"""Bytes that CloudWatch counts with each line (CloudWatch Logs guide, "PutLogEvents")."""
+
+LONG = "z" * 63
+"""The longest name of a counter."""
+
+USED_UP = "u" * 63
+"""A counter of which the region has no integer left."""
+
+BROKEN = "b" * 63
+"""A counter whose table answers with an error that nobody expects."""
+
+UNKNOWN = "x" * 63
+
+COUNTERS = settings(config(HOME)).max_counters
+"""How many the coordinator has."""
+
+USED_UP_TENANT = "tenant-0002"
+"""One of them, of which all regions wait for integers."""
+
+ERROR_LINE = 2_000
+"""Bytes of a line in which Lambda's runtime logs an error that a function raises, with its stack trace."""
+
+HOSTILE = "\U000e0001" * 300
+"""What is longest where it is echoed: each of these characters is escaped twice."""
+
+BROWSER = "text/html,*/*;q=0.8"
+FORMATS = ("application/json", "text/plain", BLOCK)
+
+SINGLE, BLOCKS, PAGE, ABOUT, ERRORS, LIST, CREATE = KINDS = (
+    "single integers",
+    "blocks, with an `Idempotency-Key`, new or repeated",
+    "the page",
+    "owners, status, health",
+    "errors",
+    "with `openCounters`: the list",
+    "with `openCounters`: creations",
+)
+TOLD, GRANT = "a creation that is refused, once a minute", "a grant, once a second"
+"""What goes with others."""
+
+NOBODY = ""
+"""The kind of what no stranger can bring about. Its response is measured all the same."""
+
+CONDITIONS = {
+    "issued < ceiling": lambda item, _: item["issued"] < item["ceiling"],
+    "stride = :stride AND ceiling = :ceiling AND issued <= :last": lambda item, value: (
+        (item["stride"], item["ceiling"]) == (value[":stride"], value[":ceiling"]) and item["issued"] <= value[":last"]
+    ),
+    "attribute_not_exists(receipt) OR expires <= :now": lambda item, _: not item,
+    "attribute_not_exists(#at) OR #at <= :before OR #at > :future": lambda item, _: not item,
+}
+"""The conditions of minting. Those of the coordinator, of which only one is at work, are taken as true."""
+
+
+@dataclass
+class MeteredTables(Tables):
+    """The stand-in's tables, with the conditions that minting knows. They count units."""
+
+    reads: float = 0
+    writes: int = 0
+
+    def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out one call and count its units, also if its condition fails."""
+        match operation:
+            case "GetItem":
+                answer = super().answer(region, operation, request)
+                self.reads += -(-max(size_of(answer.get("Item", {})), 1) // UNIT)
+                return answer
+            case "Scan":
+                answer = super().answer(region, operation, request)
+                items = self._table(region, request).items
+                size = sum(items[item["counter"]["S"]].size + 7 + len(item["counter"]["S"]) for item in answer["Items"])
+                self.reads += max(-(-size // UNIT), 1) * (1 if request.get("ConsistentRead") else 0.5)
+                return answer
+            case "TransactWriteItems":
+                self.writes += 2 * sum(
+                    self._units(region, next(iter(part.values()))) for part in request["TransactItems"]
+                )
+                return super().answer(region, operation, request)
+            case "PutItem" | "UpdateItem" | "DeleteItem":
+                return self._write(region, operation, request)
+            case _:
+                return super().answer(region, operation, request)
+
+    def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        key, item = self._item(region, request)
+        if key == BROKEN:
+            raise Rejected("ValidationException", "unexpected")
+        holds = CONDITIONS.get(request.get("ConditionExpression", ""), lambda *_: True)
+        numbers = _numbers(item)
+        before = self._units(region, request)
+        if not holds(numbers, _numbers(request.get("ExpressionAttributeValues", {}))):
+            self.writes += before
+            raise Rejected("ConditionalCheckFailedException", "The conditional request failed", Item=item)
+        if request.get("UpdateExpression") == "SET issued = issued + stride":
+            step = {"N": str(numbers["stride"])}
+            request = {**request, "UpdateExpression": "SET issued = issued + :step"}
+            request |= {"ExpressionAttributeValues": {":step": step}}
+        answer = super().answer(region, operation, request)
+        self.writes += max(before, self._units(region, request))
+        return answer
+
+    def _item(self, region: str, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the key that a write is about, and the item that is there, empty if there is none."""
+        keys = request.get("Key") or {name: request["Item"][name] for name in NAME_OF_KEY if name in request["Item"]}
+        ((name, key),) = keys.items()
+        stored = self._table(region, request).items.get(key["S"])
+        return key["S"], {} if stored is None else {name: key, **stored.attributes}
+
+    def _units(self, region: str, request: Mapping[str, Any]) -> int:
+        _, item = self._item(region, request)
+        return -(-max(size_of(item), size_of(request.get("Item", {})), 1) // WRITE_UNIT)
+
+
+NAME_OF_KEY = ("counter", "receipt")
+
+
+def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
+    return {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
+
+
+class Sent(NamedTuple):
+    """A request to the minting function."""
+
+    kind: str
+    method: str
+    operation: str
+    """Its path in docs/openapi.yaml."""
+    path: str
+    headers: Mapping[str, str] = {}
+    environment: Mapping[str, str] = {}
+    body: str = ""
+
+
+class Measured(NamedTuple):
+    """What came of a request."""
+
+    sent: Sent
+    status: int
+    media_type: str
+    size: int
+    """Bytes of the response."""
+    reads: float
+    writes: int
+    logged: int
+    """Bytes."""
+
+
+class Largest(NamedTuple):
+    """The most of each that a request of one kind takes."""
+
+    size: int
+    reads: float
+    writes: int
+    logged: int
+
+
+def regions() -> list[str]:
+    """Return all regions, the one with the longest name first."""
+    found = [region for region, partition in partitions().items() if partition == "aws"]
+    return sorted(found, key=lambda region: (-len(region), region))
+
+
+def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
+    """Return the tables of the first of `regions`, of which all have the longest history and the largest integers."""
+    names = regions()
+    model = reconciled_world([*names, "another"], 2, MAX_PAST, NOW)
+    item, recorded = model.tables[names[0]].items[TENANT], model.receipts[names[0]].recorded[TENANT]
+    stride = item.stride
+    last = MAX_INTEGER - MAX_INTEGER % stride
+    above = last - 100 * MAX_BLOCK * stride
+    layouts = tuple(layout._replace(base=above - 1000 * (MAX_PAST - at)) for at, layout in enumerate(recorded.layouts))
+    recorded = recorded._replace(layouts=layouts, issued=dict.fromkeys(recorded.issued, above))
+    past = (item.past[0], above) if item.past else None
+    usual, used_up = (replace(item, issued=at, ceiling=last, past=past) for at in (above + stride, last))
+    listed = {f"{number:04}{LONG[4:]}": usual for number in range(counters)}
+    held = SimulatedTable("", {LONG: usual, USED_UP: used_up, **listed})
+    receipts = SimulatedReceipts(dict.fromkeys((LONG, USED_UP, BROKEN), recorded))
+    home, *others = THREE
+    metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables)
+    for region in THREE:
+        items = metered.tables[region, NAMES["COUNTERS_TABLE"]].items
+        waiting = {**items[USED_UP_TENANT].attributes, "issued": items[USED_UP_TENANT].attributes["ceiling"]}
+        items[USED_UP_TENANT] = Stored(waiting, size_of(waiting))
+    for name, records in (("COUNTERS_TABLE", held.records()), ("RECEIPTS_TABLE", receipts.records())):
+        metered.tables[names[0], NAMES[name]] = StoredTable("")
+        for record in records.values():
+            metered._put(metered.tables[names[0], NAMES[name]], record)
+    return metered
+
+
+def requests() -> Iterator[Sent]:
+    """Yield the worst requests that strangers can send, of every route and format, and some that nobody can."""
+    leaving = {"LEAVING": ",".join(regions())}
+    closed = {"OPEN_COUNTERS": ""}
+    largest = MAX_INTEGER - 100
+    key = "k" * 255
+    for path, operation in (("/", "/"), (f"/{LONG}", "/{counter}")):
+        yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER})
+        yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER}, leaving)
+        for method in ("GET", "POST"):
+            for accept in FORMATS:
+                yield Sent(SINGLE, method, operation, path, {"accept": accept})
+                for count in (1, MAX_LISTED, MAX_LISTED + 1, MAX_BLOCK):
+                    own = f"{key[:200]}{method}{operation.count('c')}{FORMATS.index(accept)}-{count:06}".ljust(255, "k")
+                    for headers in ({}, {"idempotency-key": own}, {"idempotency-key": own}):
+                        yield Sent(BLOCKS, method, operation, f"{path}?count={count}", {"accept": accept, **headers})
+    yield Sent(PAGE, "GET", "/{counter}", f"/{UNKNOWN}", {"accept": BROWSER})
+    about = {
+        "/{counter}/{integer}": f"/{LONG}/{largest - 10_000 * 100_000}",
+        "/-/status": f"/-/status?counter={LONG}",
+        "/-/health": "/-/health",
+    }
+    for operation, path in about.items():
+        for method in ("GET", "HEAD"):
+            for accept in ("*/*", BROWSER):
+                yield Sent(ABOUT, method, operation, path, {"accept": accept})
+    yield Sent(ABOUT, "GET", "/-/status", f"/-/status?counter={USED_UP}", {"accept": BROWSER})
+    yield from (Sent(LIST, method, "/-/counters", f"/-/counters?limit={MAX_LIMIT}") for method in ("GET", "HEAD"))
+    yield Sent(CREATE, "PUT", "/{counter}", f"/{TENANT}")
+    more = {"MAX_COUNTERS": str(2 * COUNTERS)}
+    yield Sent(NOBODY, "PUT", "/{counter}", f"/new-{TENANT}", environment=more)  # it can't be repeated forever
+    yield from (Sent(kind, "PUT", "/{counter}", f"/{UNKNOWN}") for kind in (TOLD, CREATE))
+    wrong = (
+        ("GET", "/", f"/?count={HOSTILE}", {}, {}),
+        ("GET", "/", "/", {"idempotency-key": "a,b"}, {}),
+        ("GET", "/", "/", {"sec-purpose": "prefetch"}, {}),
+        ("GET", "/", f"/?count={MAX_BLOCK}", {"idempotency-key": "of another count"}, {}),
+        ("GET", "/", "/" + HOSTILE * 10, {}, {}),
+        ("DELETE", "/", "/", {}, {}),
+        ("Z" * 1000, "/{counter}", f"/{LONG}", {}, {}),
+        ("GET", "/{counter}", f"/{HOSTILE[:60]}/", {}, {}),
+        ("GET", "/{counter}", f"/{HOSTILE[:60]}", {}, {}),
+        ("GET", "/{counter}", f"/{UNKNOWN}", {}, {}),
+        ("GET", "/{counter}", f"/{USED_UP}", {}, {}),
+        ("GET", "/{counter}", f"/{USED_UP}?count={MAX_BLOCK}", {"idempotency-key": key}, {}),
+        ("GET", "/{counter}", f"/{USED_UP}", {}, leaving),
+        ("GET", "/{counter}/{integer}", f"/{LONG}/{HOSTILE}", {}, {}),
+        ("GET", "/{counter}/{integer}", f"/{LONG}/1", {}, {}),
+        ("GET", "/{counter}/{integer}", f"/{USED_UP}/{MAX_INTEGER}", {}, {}),
+        ("GET", "/{counter}/{integer}", f"/{UNKNOWN}/{MAX_INTEGER}", {}, leaving),
+        ("GET", "/-/status", f"/-/status?counter={HOSTILE}", {}, {}),
+        ("GET", "/-/health", "/-/health", {}, {"DEFAULT_COUNTER": USED_UP}),
+        ("GET", "/-/health", "/-/health", {}, {"DEFAULT_COUNTER": UNKNOWN, **leaving}),
+        ("GET", "/-/counters", f"/-/counters?after={HOSTILE}", {}, {}),
+        ("GET", "/-/counters", f"/-/counters?limit={HOSTILE}", {}, {}),
+        ("GET", "/-/counters", "/-/counters", {}, closed),
+        ("PUT", "/{counter}", f"/{LONG}", {}, closed),
+        ("PUT", "/{counter}", "/counter", {}, {}),
+    )
+    for method, operation, path, headers, environment in wrong:
+        for accept in ("*/*", BROWSER):
+            if accept == "*/*" or operation not in ("/", "/{counter}"):  # where a browser gets the page
+                yield Sent(ERRORS, method, operation, path, {"accept": accept, **headers}, environment)
+        if method == "GET" and operation in ("/", "/{counter}"):
+            yield Sent(ERRORS, "POST", operation, path, headers, environment)
+    yield Sent(ERRORS, "GET", "/", "/?count=0", {"accept": BROWSER})
+    for method, operation, path in (("POST", "/", "/"), ("GET", "/{counter}", "/" + "a/" * 200)):
+        yield Sent(ERRORS, method, operation, path, {"accept": BROWSER}, body="x" * (MAX_BODY + 1))
+    yield Sent(ERRORS, "GET", "/{counter}", "/" + "a" * MAX_PATH, {"accept": BROWSER})
+    yield Sent(NOBODY, "POST", "/{counter}", f"/{BROKEN}")
+
+
+EVENT = json.loads((ROOT / "bench" / "subjects" / "event.json").read_text())
+
+
+def measured() -> list[Measured]:
+    """Send all requests, each to a function that is warm, then let the coordinator grant. Return what came of it."""
+    metered = tables()
+    with _functions(metered):
+        found = [_measured(sent, metered) for sent in requests()]
+        taken = metered.reads, metered.writes
+        with _log() as written:
+            invoked(COORDINATOR, {"grant": USED_UP_TENANT, "count": MAX_BLOCK}, 0)
+        grant = Measured(
+            Sent(GRANT, "", "", ""), 200, "", 0, metered.reads - taken[0], metered.writes - taken[1], sum(written)
+        )
+    return [*found, grant]
+
+
+def _measured(sent: Sent, metered: MeteredTables) -> Measured:
+    path, _, query = sent.path.partition("?")
+    http = {**EVENT["requestContext"]["http"], "method": sent.method, "path": path}
+    event = {
+        **EVENT,
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {**EVENT["headers"], **sent.headers},
+        "requestContext": {**EVENT["requestContext"], "http": http},
+        "body": sent.body,
+    }
+    taken = metered.reads, metered.writes
+    with patch.dict(os.environ, sent.environment), _log() as written:
+        if not os.environ["OPEN_COUNTERS"]:
+            del os.environ["OPEN_COUNTERS"]
+        response = mint.handler.handler(event, SimpleNamespace(aws_request_id="b6ce8459-3d70-47cf-861a-3f6a1378b7e4"))
+    headers = sum(len(f"{name}: {value}\r\n") for name, value in response["headers"].items())
+    size = AROUND + headers + len(response["body"].encode())
+    media_type = response["headers"]["Content-Type"].partition(";")[0] if response["body"] else ""
+    units = metered.reads - taken[0], metered.writes - taken[1]
+    return Measured(sent, response["statusCode"], media_type, size, *units, sum(written))
+
+
+@contextmanager
+def _functions(metered: MeteredTables) -> Generator[None]:
+    """Let both functions use these tables during the block, as AWS does that runs them."""
+    build = "9d07b2c4e1f8"
+    with tempfile.NamedTemporaryFile("w") as version, serving(metered.answer) as url:
+        version.write(f"1.0.0+{build}")
+        version.flush()
+        environment = NAMES | {
+            "AWS_REGION": regions()[0],
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_ENDPOINT_URL_DYNAMODB": url,
+            "BUILD": build,
+            "COORDINATOR": COORDINATOR,
+            "DEFAULT_COUNTER": LONG,
+            "IDEMPOTENCY_HOURS": "24",
+            "MAX_COUNTERS": str(COUNTERS),
+            "OPEN_COUNTERS": "1",
+            "STACK": "global-integers-production",
+        }
+        with (
+            patch.dict(os.environ, environment),
+            patch.object(mint.api.problems, "VERSION", version.name),
+            patch.object(mint.counters, "invoke", invoked),
+            patch.object(mint.grants, "send", lambda *_: None),  # `measured` does what it asks for, once
+        ):
+            mint.minting.forget()
+            try:
+                yield
+            finally:
+                mint.minting.forget()
+
+
+COORDINATOR = "arn:aws:lambda:us-east-1:123456789012:function:global-integers-production-coordinate:minting"
+
+
+def invoked(function: str, payload: Mapping[str, Any], _: float) -> dict[str, Any]:
+    """Carry out what a minting function asks the coordinator for, at home."""
+    context = SimpleNamespace(invoked_function_arn=function, get_remaining_time_in_millis=lambda: 900_000)
+    with patch.dict(os.environ, {"AWS_REGION": HOME}):
+        try:
+            return json.loads(json.dumps(coordinate.handler.handler(payload, context)))
+        except coordinate.handler.CoordinatorError as refused:
+            sys.stderr.write(" " * ERROR_LINE + "\n")
+            raise InvocationFailed(type(refused).__name__, str(refused)) from None
+
+
+class _Lines(logging.Handler):
+    """Writes records to stderr as Lambda's runtime does (Lambda guide, "Using JSON log format")."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        line = {"timestamp": "2026-11-25T18:30:59Z", "level": record.levelname, "message": record.getMessage()}
+        line |= {"logger": record.name, "requestId": "b6ce8459-3d70-47cf-861a-3f6a1378b7e4"}
+        sys.stderr.write(json.dumps(line) + "\n")
+
+
+@contextmanager
+def _log() -> Generator[list[int]]:
+    """Yield a list that has the bytes of each line that is logged during the block, once it has ended."""
+    lines, handler, sizes = StringIO(), _Lines(), list[int]()
+    log = logging.getLogger("mint")
+    log.addHandler(handler)
+    propagates, log.propagate = log.propagate, False
+    try:
+        with redirect_stderr(lines):
+            yield sizes
+    finally:
+        log.removeHandler(handler)
+        log.propagate = propagates
+    sizes += [AROUND_LINE + len(line.encode()) for line in lines.getvalue().splitlines()]
+
+
+def largest(found: list[Measured]) -> dict[str, Largest]:
+    """Return the most of each that a request takes, by kind."""
+    kinds = dict[str, Largest]()
+    for each in found:
+        own = Largest(each.size, each.reads, each.writes, each.logged)
+        kinds[each.sent.kind] = Largest(*map(max, own, kinds.get(each.sent.kind, own)))
+    return kinds
+
+
+class Row(NamedTuple):
+    """What a region costs a day, in dollars, if all requests are of one kind."""
+
+    size: int
+    """Bytes of the largest response."""
+    compute: float
+    """Of Lambda."""
+    dynamodb: float
+    data: float
+    logs: float
+    together: float
+    with_domain: float
+
+
+def rows(kinds: Mapping[str, Largest]) -> dict[str, Row]:
+    """Return what the requests of each kind cost at most, whoever waits for whom: the executions are busy all day."""
+    memory = settings(config(HOME)).memory_size / 1024
+    requests = RATE * DAY
+    made = dict[str, Row]()
+    for kind in KINDS:
+        most = kinds[kind]
+        busy = PUBLIC_CONCURRENCY * DAY * memory * price_list.GB_SECOND.dollars
+        each = requests * price_list.REQUEST.dollars
+        dynamodb, logs = requests * _units(most), requests * most.logged * price_list.LOG.dollars
+        data = requests * most.size * price_list.DATA_OUT.dollars
+        again = each + dynamodb + data + logs + requests * price_list.HTTP_API_REQUEST.dollars
+        if kind == CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
+            coordinators = PUBLIC_CONCURRENCY * DAY * MEMORY * price_list.GB_SECOND.dollars
+            again, busy = again + each, busy + coordinators + each
+            told = PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS
+            dynamodb, logs = _and(dynamodb, logs, kinds[TOLD], told)
+        if kind in (BLOCKS, ERRORS):  # a window that is used up is renewed, by one run of the coordinator at a time
+            granted = DAY / mint.grants.EVERY
+            busy += DAY * MEMORY * price_list.GB_SECOND.dollars + granted * price_list.REQUEST.dollars
+            dynamodb, logs = _and(dynamodb, logs, kinds[GRANT], granted)
+        together = busy + each + dynamodb + data + logs
+        made[kind] = Row(most.size, busy + each, dynamodb, data, logs, together, together + again)
+    return made
+
+
+def _units(most: Largest) -> float:
+    return most.reads * price_list.READ_UNIT.dollars + most.writes * price_list.WRITE_UNIT.dollars
+
+
+def _and(dynamodb: float, logs: float, more: Largest, times: float) -> tuple[float, float]:
+    return dynamodb + times * _units(more), logs + times * more.logged * price_list.LOG.dollars
+
+
+class Door(NamedTuple):
+    """What a way in without a Function URL costs a region a day, in dollars."""
+
+    rate: int
+    """Requests per second."""
+    api_gateway: float
+    compute: float
+    dynamodb: float
+    data: float
+    together: float
+
+
+def doors(kinds: Mapping[str, Largest]) -> dict[str, Door]:
+    """Return what API Gateway without a function costs at most, and the health checks of a domain that is signed."""
+    found = settings(config(HOME))
+    rate, health = found.api_gateway_rate, capacity(found, HOME).health.rate
+    item = {"issued": {"N": str(MAX_INTEGER)}, "counter": {"S": LONG}}
+    bodies = (
+        render(minted_template(regions()[0]), {}, json.dumps({"Attributes": item})).text,
+        render(refused_template(regions()), {}, json.dumps({"__type": "ConditionalCheckFailedException"})).text,
+    )
+    size = 2 * AROUND + max(map(len, bodies))  # with its own headers
+    execution = HEALTH_SECONDS * found.memory_size / 1024 * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
+    checked = kinds[ABOUT]
+    each = {
+        f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT.dollars, size),
+        "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT.dollars, checked.size),
+    }
+    made = dict[str, Door]()
+    for name, (per_second, compute, units, of_data) in each.items():
+        parts = (price_list.REST_API_REQUEST.dollars, compute, units, of_data * price_list.DATA_OUT.dollars)
+        a_day = [per_second * DAY * part for part in parts]
+        made[name] = Door(per_second, *a_day, sum(a_day))
+    return made
+
+
+def table(made: Mapping[str, Row]) -> str:
+    """Return the rows as docs/permissions.md has them."""
+    head = "| all requests are | bytes | Lambda | DynamoDB | data | logs | together | with a domain |"
+    lines = [head, "|---" * 8 + "|"]
+    for kind, row in made.items():
+        lines.append(f"| {kind} | {row.size:,} | " + " | ".join(f"{part:.2f}" for part in row[1:]) + " |")
+    return "\n".join(lines)
+
+
+def table_of_doors(made: Mapping[str, Door]) -> str:
+    """Return the doors as docs/permissions.md has them."""
+    lines = ["| all requests are | per second | API Gateway | Lambda | DynamoDB | data | together |", "|---" * 7 + "|"]
+    for name, door in made.items():
+        lines.append(f"| {name} | {door.rate:,} | " + " | ".join(f"{part:.2f}" for part in door[1:]) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    most = largest(measured())
+    print(table(rows(most)), table_of_doors(doors(most)), sep="\n\n")
