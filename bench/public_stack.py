@@ -24,6 +24,8 @@ from unittest.mock import patch
 from simulation.world import NOW, SimulatedReceipts, SimulatedTable  # puts `lambda` on the import path
 
 # isort: split
+import aws_client.service
+import coordinate.dynamodb.calls
 import coordinate.handler
 import mint.api.problems
 import mint.counters
@@ -50,6 +52,7 @@ from global_integers_core.names import MAX_BLOCK, MAX_LISTED
 from local.apigateway.rest_api import render
 from local.paths import ROOT
 from tests.components.running import THREE, config, settings
+from tests.lambda_.coordinator_calls import PATIENCE, client
 
 DAY = 86_400
 
@@ -69,8 +72,8 @@ AROUND_LINE = 26
 LONG = "z" * 63
 """The longest name of a counter."""
 
-USED_UP = "u" * 63
-"""A counter of which the region has no integer left."""
+USED_UP, ALSO_USED_UP, LAST = ("u" * 63, "v" * 63, "w" * 63)
+"""Counters of which the region has no integer left; the last one is used up for ever."""
 
 BROKEN = "b" * 63
 """A counter whose table answers with an error that nobody expects."""
@@ -92,25 +95,32 @@ HOSTILE = "\U000e0001" * 300
 BROWSER = "text/html,*/*;q=0.8"
 FORMATS = ("application/json", "text/plain", BLOCK)
 
-SINGLE, BLOCKS, PAGE, ABOUT, ERRORS, LIST, CREATE = KINDS = (
+SINGLE, BLOCKS, PAGE, ABOUT, HEALTH, ERRORS, LIST, CREATE = KINDS = (
     "single integers",
     "blocks, with an `Idempotency-Key`, new or repeated",
     "the page",
-    "owners, status, health",
+    "owners, status",
+    "health checks",
     "errors",
     "with `openCounters`: the list",
     "with `openCounters`: creations",
 )
-TOLD, GRANT = "a creation that is refused, once a minute", "a grant, once a second"
+REFUSED, ASKS, GRANT = (
+    "refused creations, once a minute",
+    "requests that ask for more, once a second",
+    "grants, as often",
+)
 """What goes with others."""
 
 NOBODY = ""
 """The kind of what no stranger can bring about. Its response is measured all the same."""
 
 CONDITIONS = {
-    "issued < ceiling": lambda item, _: item["issued"] < item["ceiling"],
+    "issued < ceiling": lambda item, _: bool(item) and item["issued"] < item["ceiling"],
     "stride = :stride AND ceiling = :ceiling AND issued <= :last": lambda item, value: (
-        (item["stride"], item["ceiling"]) == (value[":stride"], value[":ceiling"]) and item["issued"] <= value[":last"]
+        bool(item)
+        and (item["stride"], item["ceiling"]) == (value[":stride"], value[":ceiling"])
+        and item["issued"] <= value[":last"]
     ),
     "attribute_not_exists(receipt) OR expires <= :now": lambda item, _: not item,
     "attribute_not_exists(#at) OR #at <= :before OR #at > :future": lambda item, _: not item,
@@ -238,10 +248,13 @@ def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
     layouts = tuple(layout._replace(base=above - 1000 * (MAX_PAST - at)) for at, layout in enumerate(recorded.layouts))
     recorded = recorded._replace(layouts=layouts, issued=dict.fromkeys(recorded.issued, above))
     past = (item.past[0], above) if item.past else None
-    usual, used_up = (replace(item, issued=at, ceiling=last, past=past) for at in (above + stride, last))
+    usual, used_up, ended = (
+        replace(item, issued=issued, ceiling=ceiling, past=past)
+        for issued, ceiling in ((above + stride, last), (above, above), (last, last))
+    )
     listed = {f"{number:04}{LONG[4:]}": usual for number in range(counters)}
-    held = SimulatedTable("", {LONG: usual, USED_UP: used_up, **listed})
-    receipts = SimulatedReceipts(dict.fromkeys((LONG, USED_UP, BROKEN), recorded))
+    held = SimulatedTable("", {LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, **listed})
+    receipts = SimulatedReceipts(dict.fromkeys((LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN), recorded))
     home, *others = THREE
     metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables)
     for region in THREE:
@@ -259,7 +272,6 @@ def requests() -> Iterator[Sent]:
     """Yield the worst requests that strangers can send, of every route and format, and some that nobody can."""
     leaving = {"LEAVING": ",".join(regions())}
     closed = {"OPEN_COUNTERS": ""}
-    largest = MAX_INTEGER - 100
     key = "k" * 255
     for path, operation in (("/", "/"), (f"/{LONG}", "/{counter}")):
         yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER})
@@ -273,25 +285,28 @@ def requests() -> Iterator[Sent]:
                         yield Sent(BLOCKS, method, operation, f"{path}?count={count}", {"accept": accept, **headers})
     yield Sent(PAGE, "GET", "/{counter}", f"/{UNKNOWN}", {"accept": BROWSER})
     about = {
-        "/{counter}/{integer}": f"/{LONG}/{largest - 10_000 * 100_000}",
+        "/{counter}/{integer}": f"/{LONG}/{MAX_INTEGER - 100}",
         "/-/status": f"/-/status?counter={LONG}",
         "/-/health": "/-/health",
     }
     for operation, path in about.items():
         for method in ("GET", "HEAD"):
             for accept in ("*/*", BROWSER):
-                yield Sent(ABOUT, method, operation, path, {"accept": accept})
+                kind = HEALTH if operation == "/-/health" else ABOUT
+                yield Sent(kind, method, operation, path, {"accept": accept})
     yield Sent(ABOUT, "GET", "/-/status", f"/-/status?counter={USED_UP}", {"accept": BROWSER})
+    yield Sent(ASKS, "POST", "/{counter}", f"/{ALSO_USED_UP}", {"idempotency-key": key})
+    yield Sent(BLOCKS, "POST", "/", "/?count=1", {"idempotency-key": "of_one"})
     yield from (Sent(LIST, method, "/-/counters", f"/-/counters?limit={MAX_LIMIT}") for method in ("GET", "HEAD"))
     yield Sent(CREATE, "PUT", "/{counter}", f"/{TENANT}")
     more = {"MAX_COUNTERS": str(2 * COUNTERS)}
     yield Sent(NOBODY, "PUT", "/{counter}", f"/new-{TENANT}", environment=more)  # it can't be repeated forever
-    yield from (Sent(kind, "PUT", "/{counter}", f"/{UNKNOWN}") for kind in (TOLD, CREATE))
+    yield from (Sent(kind, "PUT", "/{counter}", f"/{UNKNOWN}") for kind in (REFUSED, CREATE))
     wrong = (
         ("GET", "/", f"/?count={HOSTILE}", {}, {}),
         ("GET", "/", "/", {"idempotency-key": "a,b"}, {}),
         ("GET", "/", "/", {"sec-purpose": "prefetch"}, {}),
-        ("GET", "/", f"/?count={MAX_BLOCK}", {"idempotency-key": "of another count"}, {}),
+        ("GET", "/", f"/?count={MAX_BLOCK}", {"idempotency-key": "of_one"}, {}),
         ("GET", "/", "/" + HOSTILE * 10, {}, {}),
         ("DELETE", "/", "/", {}, {}),
         ("Z" * 1000, "/{counter}", f"/{LONG}", {}, {}),
@@ -300,7 +315,9 @@ def requests() -> Iterator[Sent]:
         ("GET", "/{counter}", f"/{UNKNOWN}", {}, {}),
         ("GET", "/{counter}", f"/{USED_UP}", {}, {}),
         ("GET", "/{counter}", f"/{USED_UP}?count={MAX_BLOCK}", {"idempotency-key": key}, {}),
-        ("GET", "/{counter}", f"/{USED_UP}", {}, leaving),
+        ("GET", "/{counter}", f"/{ALSO_USED_UP}", {"idempotency-key": key}, {}),
+        ("GET", "/{counter}", f"/{LAST}", {}, {}),
+        ("GET", "/{counter}", f"/{UNKNOWN}", {}, leaving),
         ("GET", "/{counter}/{integer}", f"/{LONG}/{HOSTILE}", {}, {}),
         ("GET", "/{counter}/{integer}", f"/{LONG}/1", {}, {}),
         ("GET", "/{counter}/{integer}", f"/{USED_UP}/{MAX_INTEGER}", {}, {}),
@@ -320,7 +337,6 @@ def requests() -> Iterator[Sent]:
                 yield Sent(ERRORS, method, operation, path, {"accept": accept, **headers}, environment)
         if method == "GET" and operation in ("/", "/{counter}"):
             yield Sent(ERRORS, "POST", operation, path, headers, environment)
-    yield Sent(ERRORS, "GET", "/", "/?count=0", {"accept": BROWSER})
     for method, operation, path in (("POST", "/", "/"), ("GET", "/{counter}", "/" + "a/" * 200)):
         yield Sent(ERRORS, method, operation, path, {"accept": BROWSER}, body="x" * (MAX_BODY + 1))
     yield Sent(ERRORS, "GET", "/{counter}", "/" + "a" * MAX_PATH, {"accept": BROWSER})
@@ -378,7 +394,7 @@ def _functions(metered: MeteredTables) -> Generator[None]:
             "AWS_REGION": regions()[0],
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_ENDPOINT_URL_DYNAMODB": url,
+            "AWS_ENDPOINT_URL": url,
             "BUILD": build,
             "COORDINATOR": COORDINATOR,
             "DEFAULT_COUNTER": LONG,
@@ -392,6 +408,10 @@ def _functions(metered: MeteredTables) -> Generator[None]:
             patch.object(mint.api.problems, "VERSION", version.name),
             patch.object(mint.counters, "invoke", invoked),
             patch.object(mint.grants, "send", lambda *_: None),  # `measured` does what it asks for, once
+            patch.object(mint.grants, "time", SimpleNamespace(time=lambda: NOW)),  # all within a second
+            patch.object(aws_client.service, "TIMEOUT", PATIENCE),
+            patch.object(aws_client.service, "CONNECT_TIMEOUT", PATIENCE),
+            patch.object(coordinate.dynamodb.calls, "boto3", SimpleNamespace(client=client)),
         ):
             mint.minting.forget()
             try:
@@ -478,12 +498,13 @@ def rows(kinds: Mapping[str, Largest]) -> dict[str, Row]:
         if kind == CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
             coordinators = PUBLIC_CONCURRENCY * DAY * MEMORY * price_list.GB_SECOND.dollars
             again, busy = again + each, busy + coordinators + each
-            told = PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS
-            dynamodb, logs = _and(dynamodb, logs, kinds[TOLD], told)
+            refused = PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS
+            dynamodb, logs = _and(dynamodb, logs, kinds[REFUSED], refused)
         if kind in (BLOCKS, ERRORS):  # a window that is used up is renewed, by one run of the coordinator at a time
             granted = DAY / mint.grants.EVERY
             busy += DAY * MEMORY * price_list.GB_SECOND.dollars + granted * price_list.REQUEST.dollars
-            dynamodb, logs = _and(dynamodb, logs, kinds[GRANT], granted)
+            for also in (ASKS, GRANT):
+                dynamodb, logs = _and(dynamodb, logs, kinds[also], granted)
         together = busy + each + dynamodb + data + logs
         made[kind] = Row(most.size, busy + each, dynamodb, data, logs, together, together + again)
     return made
@@ -497,7 +518,7 @@ def _and(dynamodb: float, logs: float, more: Largest, times: float) -> tuple[flo
     return dynamodb + times * _units(more), logs + times * more.logged * price_list.LOG.dollars
 
 
-class Door(NamedTuple):
+class Api(NamedTuple):
     """What a way in without a Function URL costs a region a day, in dollars."""
 
     rate: int
@@ -509,27 +530,28 @@ class Door(NamedTuple):
     together: float
 
 
-def doors(kinds: Mapping[str, Largest]) -> dict[str, Door]:
+def apis(found: list[Measured]) -> dict[str, Api]:
     """Return what API Gateway without a function costs at most, and the health checks of a domain that is signed."""
-    found = settings(config(HOME))
-    rate, health = found.api_gateway_rate, capacity(found, HOME).health.rate
+    usual = settings(config(HOME))
+    rate, health = usual.api_gateway_rate, capacity(usual, HOME).health.rate
     item = {"issued": {"N": str(MAX_INTEGER)}, "counter": {"S": LONG}}
     bodies = (
         render(minted_template(regions()[0]), {}, json.dumps({"Attributes": item})).text,
         render(refused_template(regions()), {}, json.dumps({"__type": "ConditionalCheckFailedException"})).text,
     )
-    size = 2 * AROUND + max(map(len, bodies))  # with its own headers
-    execution = HEALTH_SECONDS * found.memory_size / 1024 * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
-    checked = kinds[ABOUT]
+    headers = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 5\r\n"
+    size = AROUND + len(headers) + max(map(len, bodies))
+    execution = HEALTH_SECONDS * usual.memory_size / 1024 * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
+    checked = max(each.size for each in found if each.sent.operation == "/-/health")
     each = {
         f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT.dollars, size),
-        "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT.dollars, checked.size),
+        "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT.dollars, checked),
     }
-    made = dict[str, Door]()
+    made = dict[str, Api]()
     for name, (per_second, compute, units, of_data) in each.items():
         parts = (price_list.REST_API_REQUEST.dollars, compute, units, of_data * price_list.DATA_OUT.dollars)
         a_day = [per_second * DAY * part for part in parts]
-        made[name] = Door(per_second, *a_day, sum(a_day))
+        made[name] = Api(per_second, *a_day, sum(a_day))
     return made
 
 
@@ -542,14 +564,14 @@ def table(made: Mapping[str, Row]) -> str:
     return "\n".join(lines)
 
 
-def table_of_doors(made: Mapping[str, Door]) -> str:
-    """Return the doors as docs/permissions.md has them."""
+def table_of_apis(made: Mapping[str, Api]) -> str:
+    """Return the apis as docs/permissions.md has them."""
     lines = ["| all requests are | per second | API Gateway | Lambda | DynamoDB | data | together |", "|---" * 7 + "|"]
-    for name, door in made.items():
-        lines.append(f"| {name} | {door.rate:,} | " + " | ".join(f"{part:.2f}" for part in door[1:]) + " |")
+    for name, api in made.items():
+        lines.append(f"| {name} | {api.rate:,} | " + " | ".join(f"{part:.2f}" for part in api[1:]) + " |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    most = largest(measured())
-    print(table(rows(most)), table_of_doors(doors(most)), sep="\n\n")
+    sent = measured()
+    print(table(rows(largest(sent))), table_of_apis(apis(sent)), sep="\n\n")

@@ -44,8 +44,8 @@ def create(table: CounterTable, counter: str) -> tuple[dict[str, Any], bool]:
     coordinator = _coordinator()
     if counter in RESERVED:
         raise RequestRefused("wrong name", reserved(counter))
-    told, reason = table.full
-    if 0 <= time.time() - told < FULL_SECONDS and table.find(counter) is None:
+    since, reason = table.full
+    if 0 <= time.time() - since < FULL_SECONDS and table.find(counter) is None:
         raise RequestRefused("forbidden", f"{counter}: {reason}")
     try:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT)
