@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any, NamedTuple
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from simulation.world import NOW, SimulatedReceipts, SimulatedTable  # puts `lambda` on the import path
 
@@ -115,17 +115,24 @@ REFUSED, ASKS, GRANT = (
 NOBODY = ""
 """The kind of what no stranger can bring about. Its response is measured all the same."""
 
-CONDITIONS = {
-    "issued < ceiling": lambda item, _: bool(item) and item["issued"] < item["ceiling"],
-    "stride = :stride AND ceiling = :ceiling AND issued <= :last": lambda item, value: (
-        bool(item)
-        and (item["stride"], item["ceiling"]) == (value[":stride"], value[":ceiling"])
-        and item["issued"] <= value[":last"]
-    ),
-    "attribute_not_exists(receipt) OR expires <= :now": lambda item, _: not item,
-    "attribute_not_exists(#at) OR #at <= :before OR #at > :future": lambda item, _: not item,
-}
-"""The conditions of minting. Those of the coordinator, of which only one is at work, are taken as true."""
+Numbers = Mapping[str, int]
+
+
+def holds(condition: str, item: Numbers, values: Numbers) -> bool:
+    """Return whether a condition of minting holds. Those of the coordinator, which works alone here, always do."""
+    match condition:
+        case "issued < ceiling":
+            return bool(item) and item["issued"] < item["ceiling"]
+        case "stride = :stride AND ceiling = :ceiling AND issued <= :last":
+            seen = values[":stride"], values[":ceiling"]
+            return bool(item) and seen == (item["stride"], item["ceiling"]) and item["issued"] <= values[":last"]
+        case (
+            "attribute_not_exists(receipt) OR expires <= :now"
+            | "attribute_not_exists(#at) OR #at <= :before OR #at > :future"
+        ):
+            return not item
+        case _:
+            return True
 
 
 @dataclass
@@ -162,10 +169,10 @@ class MeteredTables(Tables):
         key, item = self._item(region, request)
         if key == BROKEN:
             raise Rejected("ValidationException", "unexpected")
-        holds = CONDITIONS.get(request.get("ConditionExpression", ""), lambda *_: True)
         numbers = _numbers(item)
         before = self._units(region, request)
-        if not holds(numbers, _numbers(request.get("ExpressionAttributeValues", {}))):
+        values = _numbers(request.get("ExpressionAttributeValues", {}))
+        if not holds(request.get("ConditionExpression", ""), numbers, values):
             self.writes += before
             raise Rejected("ConditionalCheckFailedException", "The conditional request failed", Item=item)
         if request.get("UpdateExpression") == "SET issued = issued + stride":
@@ -302,7 +309,7 @@ def requests() -> Iterator[Sent]:
     more = {"MAX_COUNTERS": str(2 * COUNTERS)}
     yield Sent(NOBODY, "PUT", "/{counter}", f"/new-{TENANT}", environment=more)  # it can't be repeated forever
     yield from (Sent(kind, "PUT", "/{counter}", f"/{UNKNOWN}") for kind in (REFUSED, CREATE))
-    wrong = (
+    wrong: tuple[tuple[str, str, str, Mapping[str, str], Mapping[str, str]], ...] = (
         ("GET", "/", f"/?count={HOSTILE}", {}, {}),
         ("GET", "/", "/", {"idempotency-key": "a,b"}, {}),
         ("GET", "/", "/", {"sec-purpose": "prefetch"}, {}),
@@ -407,7 +414,7 @@ def _functions(metered: MeteredTables) -> Generator[None]:
             patch.dict(os.environ, environment),
             patch.object(mint.api.problems, "VERSION", version.name),
             patch.object(mint.counters, "invoke", invoked),
-            patch.object(mint.grants, "send", lambda *_: None),  # `measured` does what it asks for, once
+            patch.object(mint.grants, "send", Mock()),  # `measured` does what it asks for, once
             patch.object(mint.grants, "time", SimpleNamespace(time=lambda: NOW)),  # all within a second
             patch.object(aws_client.service, "TIMEOUT", PATIENCE),
             patch.object(aws_client.service, "CONNECT_TIMEOUT", PATIENCE),
@@ -464,8 +471,13 @@ def largest(found: list[Measured]) -> dict[str, Largest]:
     """Return the most of each that a request takes, by kind."""
     kinds = dict[str, Largest]()
     for each in found:
-        own = Largest(each.size, each.reads, each.writes, each.logged)
-        kinds[each.sent.kind] = Largest(*map(max, own, kinds.get(each.sent.kind, own)))
+        before = kinds.get(each.sent.kind, Largest(0, 0, 0, 0))
+        kinds[each.sent.kind] = Largest(
+            max(each.size, before.size),
+            max(each.reads, before.reads),
+            max(each.writes, before.writes),
+            max(each.logged, before.logged),
+        )
     return kinds
 
 
@@ -544,14 +556,15 @@ def apis(found: list[Measured]) -> dict[str, Api]:
     execution = HEALTH_SECONDS * usual.memory_size / 1024 * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
     checked = max(each.size for each in found if each.sent.operation == "/-/health")
     each = {
-        f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT.dollars, size),
-        "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT.dollars, checked),
+        f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT, size),
+        "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT, checked),
     }
     made = dict[str, Api]()
-    for name, (per_second, compute, units, of_data) in each.items():
-        parts = (price_list.REST_API_REQUEST.dollars, compute, units, of_data * price_list.DATA_OUT.dollars)
-        a_day = [per_second * DAY * part for part in parts]
-        made[name] = Api(per_second, *a_day, sum(a_day))
+    for name, (per_second, compute, unit, of_data) in each.items():
+        requests = per_second * DAY
+        api, dynamodb = requests * price_list.REST_API_REQUEST.dollars, requests * unit.dollars
+        compute, data = requests * compute, requests * of_data * price_list.DATA_OUT.dollars
+        made[name] = Api(per_second, api, compute, dynamodb, data, api + compute + dynamodb + data)
     return made
 
 

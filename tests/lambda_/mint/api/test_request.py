@@ -148,7 +148,7 @@ def test_an_invalid_name_is_not_found(path: str) -> None:
         {"x_purpose": "instant, preview"},
     ],
 )
-def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, sent: dict[str, str]) -> None:
+def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, sent: dict[str, Any]) -> None:
     laid_out()
     before = item(stack, "us-east-1")
 
