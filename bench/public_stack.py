@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -38,11 +38,12 @@ from mint.api.reply import BLOCK
 from mint.api.request import MAX_BODY, MAX_LIMIT, MAX_PATH
 
 from bench import price_list
+from bench.metered_tables import MeteredTables
 from bench.price import HEALTH_SECONDS
 from bench.reconcile import HOME, NAMES, TENANT, reconciled_world
 from bench.reconcile import world as coordinators_world
-from bench.schedule import MEMORY, UNIT
-from bench.stand_in import Rejected, Stored, StoredTable, Tables, serving, size_of
+from bench.schedule import MEMORY
+from bench.stand_in import Stored, serving, size_of
 from components.domain.capacity import PER_EXECUTION, capacity
 from components.gateway.templates import minted_template, refused_template
 from components.settings import PUBLIC_CONCURRENCY
@@ -59,8 +60,9 @@ DAY = 86_400
 RATE = PER_EXECUTION * PUBLIC_CONCURRENCY
 """Requests per second that a region's Function URL serves, and a domain as many again."""
 
-WRITE_UNIT = 1024
-"""Bytes (DynamoDB guide, "Capacity unit consumption for write operations")."""
+METERED, LARGEST_BODY = 512 * 2**10, 10 * 2**20
+"""Bytes for which an HTTP API charges one request more (API Gateway pricing), and that a request may have at most (API
+Gateway guide, "Quotas for configuring and running an HTTP API"). Neither Function URLs nor REST APIs charge by size."""
 
 AROUND = 450
 """Bytes that AWS adds to a response: the status line, and headers such as `Date`, `Content-Length`, `x-amzn-RequestId`,
@@ -95,13 +97,14 @@ HOSTILE = "\U000e0001" * 300
 BROWSER = "text/html,*/*;q=0.8"
 FORMATS = ("application/json", "text/plain", BLOCK)
 
-SINGLE, BLOCKS, PAGE, ABOUT, HEALTH, ERRORS, LIST, CREATE = KINDS = (
+SINGLE, BLOCKS, PAGE, ABOUT, HEALTH, ERRORS, BODIES, LIST, CREATE = KINDS = (
     "single integers",
     "blocks, with an `Idempotency-Key`, new or repeated",
     "the page",
     "owners, status",
     "health checks",
     "errors",
+    "errors, since the body has 10 MB",
     "with `openCounters`: the list",
     "with `openCounters`: creations",
 )
@@ -114,92 +117,6 @@ REFUSED, ASKS, GRANT = (
 
 NOBODY = ""
 """The kind of what no stranger can bring about. Its response is measured all the same."""
-
-Numbers = Mapping[str, int]
-
-
-def holds(condition: str, item: Numbers, values: Numbers) -> bool:
-    """Return whether a condition of minting holds. Those of the coordinator, which works alone here, always do."""
-    match condition:
-        case "issued < ceiling":
-            return bool(item) and item["issued"] < item["ceiling"]
-        case "stride = :stride AND ceiling = :ceiling AND issued <= :last":
-            seen = values[":stride"], values[":ceiling"]
-            return bool(item) and seen == (item["stride"], item["ceiling"]) and item["issued"] <= values[":last"]
-        case (
-            "attribute_not_exists(receipt) OR expires <= :now"
-            | "attribute_not_exists(#at) OR #at <= :before OR #at > :future"
-        ):
-            return not item
-        case _:
-            return True
-
-
-@dataclass
-class MeteredTables(Tables):
-    """The stand-in's tables, with the conditions that minting knows. They count units."""
-
-    reads: float = 0
-    writes: int = 0
-
-    def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out one call and count its units, also if its condition fails."""
-        match operation:
-            case "GetItem":
-                answer = super().answer(region, operation, request)
-                self.reads += -(-max(size_of(answer.get("Item", {})), 1) // UNIT)
-                return answer
-            case "Scan":
-                answer = super().answer(region, operation, request)
-                items = self._table(region, request).items
-                size = sum(items[item["counter"]["S"]].size + 7 + len(item["counter"]["S"]) for item in answer["Items"])
-                self.reads += max(-(-size // UNIT), 1) * (1 if request.get("ConsistentRead") else 0.5)
-                return answer
-            case "TransactWriteItems":
-                self.writes += 2 * sum(
-                    self._units(region, next(iter(part.values()))) for part in request["TransactItems"]
-                )
-                return super().answer(region, operation, request)
-            case "PutItem" | "UpdateItem" | "DeleteItem":
-                return self._write(region, operation, request)
-            case _:
-                return super().answer(region, operation, request)
-
-    def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        key, item = self._item(region, request)
-        if key == BROKEN:
-            raise Rejected("ValidationException", "unexpected")
-        numbers = _numbers(item)
-        before = self._units(region, request)
-        values = _numbers(request.get("ExpressionAttributeValues", {}))
-        if not holds(request.get("ConditionExpression", ""), numbers, values):
-            self.writes += before
-            raise Rejected("ConditionalCheckFailedException", "The conditional request failed", Item=item)
-        if request.get("UpdateExpression") == "SET issued = issued + stride":
-            step = {"N": str(numbers["stride"])}
-            request = {**request, "UpdateExpression": "SET issued = issued + :step"}
-            request |= {"ExpressionAttributeValues": {":step": step}}
-        answer = super().answer(region, operation, request)
-        self.writes += max(before, self._units(region, request))
-        return answer
-
-    def _item(self, region: str, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the key that a write is about, and the item that is there, empty if there is none."""
-        keys = request.get("Key") or {name: request["Item"][name] for name in NAME_OF_KEY if name in request["Item"]}
-        ((name, key),) = keys.items()
-        stored = self._table(region, request).items.get(key["S"])
-        return key["S"], {} if stored is None else {name: key, **stored.attributes}
-
-    def _units(self, region: str, request: Mapping[str, Any]) -> int:
-        _, item = self._item(region, request)
-        return -(-max(size_of(item), size_of(request.get("Item", {})), 1) // WRITE_UNIT)
-
-
-NAME_OF_KEY = ("counter", "receipt")
-
-
-def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
-    return {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
 
 
 class Sent(NamedTuple):
@@ -263,15 +180,14 @@ def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
     held = SimulatedTable("", {LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, **listed})
     receipts = SimulatedReceipts(dict.fromkeys((LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN), recorded))
     home, *others = THREE
-    metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables)
+    metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables, broken=BROKEN)
     for region in THREE:
         items = metered.tables[region, NAMES["COUNTERS_TABLE"]].items
         waiting = {**items[USED_UP_TENANT].attributes, "issued": items[USED_UP_TENANT].attributes["ceiling"]}
         items[USED_UP_TENANT] = Stored(waiting, size_of(waiting))
     for name, records in (("COUNTERS_TABLE", held.records()), ("RECEIPTS_TABLE", receipts.records())):
-        metered.tables[names[0], NAMES[name]] = StoredTable("")
         for record in records.values():
-            metered._put(metered.tables[names[0], NAMES[name]], record)
+            metered.put(names[0], NAMES[name], record)
     return metered
 
 
@@ -345,7 +261,7 @@ def requests() -> Iterator[Sent]:
         if method == "GET" and operation in ("/", "/{counter}"):
             yield Sent(ERRORS, "POST", operation, path, headers, environment)
     for method, operation, path in (("POST", "/", "/"), ("GET", "/{counter}", "/" + "a/" * 200)):
-        yield Sent(ERRORS, method, operation, path, {"accept": BROWSER}, body="x" * (MAX_BODY + 1))
+        yield Sent(BODIES, method, operation, path, {"accept": BROWSER}, body="x" * (MAX_BODY + 1))
     yield Sent(ERRORS, "GET", "/{counter}", "/" + "a" * MAX_PATH, {"accept": BROWSER})
     yield Sent(NOBODY, "POST", "/{counter}", f"/{BROKEN}")
 
@@ -506,7 +422,8 @@ def rows(kinds: Mapping[str, Largest]) -> dict[str, Row]:
         each = requests * price_list.REQUEST.dollars
         dynamodb, logs = requests * _units(most), requests * most.logged * price_list.LOG.dollars
         data = requests * most.size * price_list.DATA_OUT.dollars
-        again = each + dynamodb + data + logs + requests * price_list.HTTP_API_REQUEST.dollars
+        metered = -(-LARGEST_BODY // METERED) if kind == BODIES else 1
+        again = each + dynamodb + data + logs + metered * requests * price_list.HTTP_API_REQUEST.dollars
         if kind == CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
             coordinators = PUBLIC_CONCURRENCY * DAY * MEMORY * price_list.GB_SECOND.dollars
             again, busy = again + each, busy + coordinators + each

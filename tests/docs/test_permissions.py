@@ -120,7 +120,7 @@ def described() -> set[tuple[str, str, str]]:
 
 def test_the_requests_that_are_priced_are_answered_as_meant(sent: list[public_stack.Measured]) -> None:
     expected = {public_stack.ERRORS: range(400, 504), public_stack.ASKS: [503], public_stack.REFUSED: [403]}
-    expected |= {public_stack.CREATE: [200, 403], public_stack.NOBODY: [201, 500]}
+    expected |= {public_stack.BODIES: [413], public_stack.CREATE: [200, 403], public_stack.NOBODY: [201, 500]}
 
     for each in sent:
         assert each.status in expected.get(each.sent.kind, [200]), each
