@@ -80,6 +80,9 @@ USED_UP, ALSO_USED_UP, LAST = ("u" * 63, "v" * 63, "w" * 63)
 BROKEN = "b" * 63
 """A counter whose table answers with an error that nobody expects."""
 
+BEHIND = "y" * 63
+"""A counter of which the region is still in the first of the layouts that it knows."""
+
 UNKNOWN = "x" * 63
 
 COUNTERS = settings(config(HOME)).max_counters
@@ -91,7 +94,7 @@ USED_UP_TENANT = "tenant-0002"
 ERROR_LINE = 2_000
 """Bytes of a line in which Lambda's runtime logs an error that a function raises, with its stack trace."""
 
-HOSTILE = "\U000e0001" * 300
+HOSTILE = "\U000e0001" * 900
 """What is longest where it is echoed: each of these characters is escaped twice."""
 
 BROWSER = "text/html,*/*;q=0.8"
@@ -177,8 +180,11 @@ def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
         for issued, ceiling in ((above + stride, last), (above, above), (last, last))
     )
     listed = {f"{number:04}{LONG[4:]}": usual for number in range(counters)}
-    held = SimulatedTable("", {LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, **listed})
-    receipts = SimulatedReceipts(dict.fromkeys((LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN), recorded))
+    behind = replace(usual, epoch=1, past=None)
+    held = SimulatedTable(
+        "", {BEHIND: behind, LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, **listed}
+    )
+    receipts = SimulatedReceipts(dict.fromkeys((BEHIND, LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN), recorded))
     home, *others = THREE
     metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables, broken=BROKEN)
     for region in THREE:
@@ -206,7 +212,7 @@ def requests() -> Iterator[Sent]:
                     own = f"{key[:200]}{method}{operation.count('c')}{FORMATS.index(accept)}-{count:06}".ljust(255, "k")
                     for headers in ({}, {"idempotency-key": own}, {"idempotency-key": own}):
                         yield Sent(BLOCKS, method, operation, f"{path}?count={count}", {"accept": accept, **headers})
-    yield Sent(PAGE, "GET", "/{counter}", f"/{UNKNOWN}", {"accept": BROWSER})
+    yield from (Sent(PAGE, "GET", "/{counter}", f"/{name}", {"accept": BROWSER}) for name in (BEHIND, UNKNOWN))
     about = {
         "/{counter}/{integer}": f"/{LONG}/{MAX_INTEGER - 100}",
         "/-/status": f"/-/status?counter={LONG}",
