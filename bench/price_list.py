@@ -12,6 +12,7 @@ class Price(NamedTuple):
 
 CLOUDWATCH = "Amazon CloudWatch Pricing"
 ROUTE_53 = "Amazon Route 53 Pricing"
+EC2 = "Amazon EC2 On-Demand Pricing"
 KMS = "AWS Key Management Service Pricing"
 LAMBDA = "AWS Lambda Pricing"
 DYNAMODB = "Amazon DynamoDB Pricing for On-Demand Capacity"
@@ -40,3 +41,7 @@ GB_SECOND = Price(13.3334e-6, LAMBDA)
 """On arm64."""
 REST_API_REQUEST = Price(3.50e-6, API_GATEWAY)
 HTTP_API_REQUEST = Price(1.00e-6, API_GATEWAY)
+DATA_OUT = Price(0.09e-9, EC2)
+"""A byte that leaves AWS for the Internet: "Data Transfer", the first 10 TB a month."""
+LOG = Price(0.50e-9, CLOUDWATCH)
+"""A byte of a log line."""

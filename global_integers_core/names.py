@@ -14,7 +14,14 @@ CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""
 
 MAX_BLOCK = 100_000
-"""The most integers that one request mints. As JSON they are 1.8 MB; Lambda allows 6 MB."""
+"""The most integers that one request mints."""
+
+MAX_LISTED = 1_000
+"""The most integers that a response lists: 18 KB. A larger block is sent in short, however often it is asked for."""
+
+PREFETCH = {"sec-purpose": "prefetch", "purpose": "prefetch", "x-moz": "prefetch", "x-purpose": "preview"}
+"""The headers, in lower case, whose value has this word if a browser, or a server for it, loads what may be needed
+later: today's (MDN, "Sec-Purpose"), and those of older versions of Chrome, Firefox and Safari."""
 
 LIVE_ALIAS = "live"
 """The minting function's alias: what callers reach. It leads to a version that has been checked."""

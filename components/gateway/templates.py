@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from global_integers_core.names import COUNTER_NAME
+from global_integers_core.names import COUNTER_NAME, PREFETCH
 
 NO_COUNTER = "/"
 NO_KEY = ""
@@ -18,7 +18,7 @@ NO_KEY = ""
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 REFUSED = (
-    "count can only be 1 here, given once, and no Idempotency-Key; use the function's URL. A prefetch (Sec-Purpose) "
+    "count can only be 1 here, given once, and no Idempotency-Key; use the function's URL. A browser's prefetch "
     "mints nothing"
 )
 UNAVAILABLE = "the table is unavailable; try again"
@@ -56,6 +56,7 @@ def request_template(table: str, counter: str) -> str:
 
     Of a repeated parameter, `$input.params` has the last value; `$method.request.multivaluequerystring` has them all.
     """
+    prefetch = "|".join(f"{name}: .*{word}.*" for name, word in PREFETCH.items())
     request = {
         "TableName": table,
         "Key": {"counter": {"S": "$util.escapeJavaScript($counter)"}},
@@ -79,7 +80,8 @@ def request_template(table: str, counter: str) -> str:
 #end
 #end
 #foreach($header in $input.params().header.keySet())
-#if($header.matches('(?i)idempotency-key|sec-purpose'))
+#set($sent = "$header: $input.params().header.get($header)")
+#if($sent.matches('(?is)idempotency-key: .*|{prefetch}'))
 #set($counter = '{NO_KEY}')
 #end
 #end

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,12 @@ TIMEOUT = 25
 NO_RESPONSE = "the coordinator has not responded; try again, and it continues where it stopped"
 
 
-def create(counter: str) -> tuple[dict[str, Any], bool]:
+FULL_SECONDS = 60
+"""Seconds for which a function doesn't ask again after it was told that there are `maxCounters`. To say so, the
+coordinator reads all registers: with 1,000 counters, more than 200 read units."""
+
+
+def create(table: CounterTable, counter: str) -> tuple[dict[str, Any], bool]:
     """Create a counter in every region. Return its layout as a document, and whether it is new.
 
     A retry after a failure continues where the failed attempt stopped.
@@ -38,11 +44,15 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     coordinator = _coordinator()
     if counter in RESERVED:
         raise RequestRefused("wrong name", reserved(counter))
+    since, reason = table.full
+    if 0 <= time.time() - since < FULL_SECONDS and table.find(counter) is None:
+        raise RequestRefused("forbidden", f"{counter}: {reason}")
     try:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if failed.kind == "TooManyCounters":
+            table.full = time.time(), str(failed).removeprefix(f"{counter}: ")
             raise RequestRefused("forbidden", str(failed)) from None
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise RequestRefused("retry", NO_RESPONSE) from None
@@ -63,6 +73,8 @@ def list_counters(
 ) -> dict[str, Any]:
     """Return one page of up to `limit` of this region's counters; its `next` is the next page's `after`.
 
+    A page takes one read of so many items, and has fewer counters where some of them aren't listed.
+
     `names` are the counters, in order, of a caller that may use no others: a scan would also return keys of those, as
     `next`. All counters are in no order.
 
@@ -79,21 +91,17 @@ def list_counters(
 
 
 def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
-    names: list[str] = []
-    while True:
-        start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
-        page = table.scan(
-            ProjectionExpression="#counter",
-            FilterExpression="attribute_not_exists(deleted)",
-            ExpressionAttributeNames={"#counter": "counter"},
-            Limit=limit - len(names),
-            **start,
-        )
-        found = (counter_of(item["counter"]["S"]) for item in page["Items"])
-        names += [name for name in found if name and name != CHECK_COUNTER]
-        after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
-        if after is None or len(names) == limit:
-            return names, after
+    start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
+    page = table.scan(
+        ProjectionExpression="#counter",
+        FilterExpression="attribute_not_exists(deleted)",
+        ExpressionAttributeNames={"#counter": "counter"},
+        Limit=limit,
+        **start,
+    )
+    found = (counter_of(item["counter"]["S"]) for item in page["Items"])
+    names = [name for name in found if name and name != CHECK_COUNTER]
+    return names, page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
 
 
 def _coordinator() -> str:

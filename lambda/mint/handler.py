@@ -78,7 +78,7 @@ def _without_minting(
         case CounterRequest(counter=counter):
             from .counters import create
 
-            document, is_new = create(counter)
+            document, is_new = create(table, counter)
             return json_response(document, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
         case ListCounters(limit, after):
             from .counters import list_counters

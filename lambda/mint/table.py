@@ -38,6 +38,8 @@ class CounterTable:
         self._dynamodb = dynamodb or DynamoDB()
         self._places: dict[str, tuple[int, int]] = {}
         self.seen = RollbackGuard()
+        self.full: tuple[float, str] = (0.0, "")
+        """When the coordinator last refused to create a counter since there are too many (time.time), and its words."""
 
     def mint(self, counter: str) -> Block:
         """Mint one integer with one conditional UpdateItem, or raise NoItem, CeilingReached, WentBackwards."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bench import public_stack
 from components.domain.capacity import capacity
 from components.settings import PUBLIC_CONCURRENCY
 from components.table import use_keys
@@ -15,13 +16,6 @@ from tests.components.aws_answers import ALARM, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
 
 PAGE = (ROOT / "docs" / "permissions.md").read_text()
-PRICES = (ROOT / "docs" / "performance.md").read_text()
-
-REQUESTS = PUBLIC_CONCURRENCY * 10 * 86_400 / 1e6
-"""Millions a day: a Function URL serves ten requests per second for each execution."""
-
-GIGABYTE = 0.09
-"""US dollars for data that leaves AWS (EC2 price list, the first 10 TB)."""
 
 
 def key_policy() -> list[dict[str, Any]]:
@@ -89,54 +83,63 @@ def test_the_callers_that_it_shows_are_accepted() -> None:
     assert settings(config(HOME, callers=shown)).callers.keys() == shown.keys()
 
 
-HTTP_API = 1.00
-"""US dollars for a million requests of an HTTP API. One of up to 512 KB is one."""
+@pytest.fixture(scope="module")
+def sent() -> list[public_stack.Measured]:
+    """What came of every request that a stranger may send."""
+    return public_stack.measured()
 
 
-def row(reads: int, writes: int, kilobytes: float) -> list[float]:
-    """Return the dollars a day of Lambda, DynamoDB and data, together, and with the domain's requests.
+def test_what_a_public_stack_costs_is_what_the_command_prints(sent: list[public_stack.Measured]) -> None:
+    rows = public_stack.rows(public_stack.largest(sent))
 
-    All requests read, write and return so much. The executions are busy all day, whoever calls them.
-    """
-    duration = PUBLIC_CONCURRENCY * 86_400 * 256 / 1024 * 0.0000133334
-    each = [REQUESTS * 0.20, REQUESTS * (reads * 0.125 + writes * 0.625), REQUESTS * kilobytes * GIGABYTE]
-    together = duration + sum(each)
-    return [duration + each[0], *each[1:], together, together + REQUESTS * HTTP_API + sum(each)]
+    assert public_stack.table(rows) in PAGE
+    assert public_stack.table_of_apis(public_stack.apis(sent)) in PAGE
 
 
-@pytest.mark.parametrize(
-    ("what", "costs"),
-    [
-        ("single integers", row(0, 1, 0.5)),
-        ("the page", row(2, 0, 16)),
-        ("blocks of 1,000 with an `Idempotency-Key`", row(1, 2, 18.2)),
-    ],
-)
-def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: list[float]) -> None:
-    for price in ("$0.20 per million Lambda requests", "$0.0000133334 per GB-second", "$0.625 per million write units"):
-        assert price in PRICES
-    figures = re.findall(rf"^\| {re.escape(what)} \| (.*) \|$", PAGE, re.MULTILINE)
+def test_no_response_is_larger_than_the_page_says(sent: list[public_stack.Measured]) -> None:
+    """Of every route, method and format of the API's description."""
+    measured = {(each.sent.operation, each.sent.method, each.media_type) for each in sent}
+    largest = max(row.size for row in public_stack.rows(public_stack.largest(sent)).values())
 
-    assert figures == [" | ".join(f"{cost:.2f}" for cost in costs)]
+    assert described() <= measured
+    assert max(each.size for each in sent) == largest < 20_000
 
 
-def test_the_domain_takes_as_many_requests_as_the_url() -> None:
+def described() -> set[tuple[str, str, str]]:
+    """Return path, method and media type of all responses that docs/openapi.yaml describes."""
+    api = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
+    found: set[tuple[str, str, str]] = set()
+    for path, item in api["paths"].items():
+        for method in item.keys() & {"get", "head", "post", "put"}:
+            for response in item[method]["responses"].values():
+                name = response.get("$ref", "").rpartition("/")[2]
+                content = (api["components"]["responses"][name] if name else response).get("content", {"": None})
+                found |= {(path, method.upper(), media) for media in content if method == "get" or media != "text/html"}
+    return found
+
+
+def test_the_requests_that_are_priced_are_answered_as_meant(sent: list[public_stack.Measured]) -> None:
+    expected = {public_stack.ERRORS: range(400, 504), public_stack.ASKS: [503], public_stack.REFUSED: [403]}
+    expected |= {public_stack.BODIES: [413], public_stack.CREATE: [200, 403], public_stack.NOBODY: [201, 500]}
+
+    for each in sent:
+        assert each.status in expected.get(each.sent.kind, [200]), each
+        assert each.status != 500 or not each.sent.kind
+
+
+def test_a_repeated_request_for_all_integers_is_no_dearer(sent: list[public_stack.Measured]) -> None:
+    large = [each for each in sent if each.sent.kind == public_stack.BLOCKS and "count=100000" in each.sent.path]
+
+    assert len([each for each in large if not each.writes]) == 12  # repeated, in three formats, at two paths
+    assert {each.media_type for each in large} == {public_stack.BLOCK}
+    assert max(each.size for each in large) < 1000
+
+
+def test_the_rate_on_the_page_is_what_the_function_serves() -> None:
     limits = capacity(settings(config(HOME, authorization="NONE")), HOME)
+    health = capacity(settings(config(HOME)), HOME).health.rate
 
-    assert (limits.callers.rate + limits.health.rate) * 86_400 / 1e6 == REQUESTS
-
-
-def test_what_unsigned_requests_cost_is_computed_too() -> None:
-    rate = capacity(settings(config(HOME)), HOME).health.rate
-    execution = 0.005 * 256 / 1024 * 0.0000133334 * 1e6
-    cost = rate * 86_400 / 1e6 * (3.50 + 0.20 + execution + 0.125 + 0.5 * GIGABYTE)
-
-    assert f"That path takes {rate} requests per second in each region: up to {cost:.0f} dollars a day." in PAGE
-
-
-def test_what_api_gateway_may_cost_is_computed_too() -> None:
-    gateway = 1000 * 86_400 / 1e6 * (3.50 + 0.625)
-    coordinator = PUBLIC_CONCURRENCY * 86_400 * 1769 / 1024 * 0.0000133334
-
-    assert f"up to {gateway:.0f} dollars a day" in PAGE
-    assert f"up to {coordinator:.0f} dollars a day" in PAGE
+    assert limits.callers.rate + limits.health.rate == public_stack.RATE
+    assert f"limited to {PUBLIC_CONCURRENCY} concurrent executions" in PAGE
+    assert f": {public_stack.RATE} requests per second, and as many again with a `domain`" in PAGE
+    assert f"More than {health} requests per second make" in PAGE

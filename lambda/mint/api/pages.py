@@ -196,6 +196,11 @@ def _hashes(element: str, html: str) -> str:
     return " ".join(f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'" for part in parts) or "'none'"
 
 
+LAYOUTS = 4
+"""How many layouts the page has at most: the one before that of the item, which shows where this began, that one, and
+the following ones. So the page doesn't grow with history."""
+
+
 def page(
     counter: str,
     region: str,
@@ -211,6 +216,8 @@ def page(
     can_mint = item is not None and item.issued < item.ceiling
     if item and layouts and item.epoch > layouts[-1].epoch:
         layouts = []  # the present one isn't recorded yet, and the past ones would contradict what is minted now
+    present = next((i for i, layout in enumerate(layouts) if item and layout.epoch >= item.epoch), len(layouts))
+    layouts = layouts[max(present - 1, 0) :][:LAYOUTS]
     data = {
         "counter": counter,
         "region": region,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from global_integers_core.names import MAX_LISTED
+
 from ..model import Block, CounterItem
 from .request import MintRequest, Problem, Received
 
@@ -31,14 +33,16 @@ STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 def minted_response(request: MintRequest, region: str, block: Block, *, replayed: bool) -> Response:
     """Return the minted integers, in the form that the request prefers: in JSON, a list unless one was requested.
 
-    They are `replayed` if an earlier request with the same Idempotency-Key minted them.
+    A block of more than `MAX_LISTED` is always in short, since callers pay nothing for a long response. They are
+    `replayed` if an earlier request with the same Idempotency-Key minted them.
     """
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
-    if request.form == "text":
+    form = "block" if block.count > MAX_LISTED else request.form
+    if form == "text":
         text = "".join(f"{n}\n" for n in block.integers())
         return response_with(HTTPStatus.OK, "text/plain; charset=utf-8", text, headers)
     document: dict[str, Any] = {"counter": request.counter, "region": region}
-    if request.form == "block":
+    if form == "block":
         last = block.integers()[-1]
         document |= {"first": block.first, "last": last, "stride": block.stride, "count": block.count}
         return response_with(HTTPStatus.OK, BLOCK, json.dumps(document), headers)

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, cast
 
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH
 
 DEFAULT_LIMIT = 100
-MAX_LIMIT = 1000
-"""Counters on one page of the list: if the request has no limit, and at most."""
+MAX_LIMIT = 250
+"""Counters on one page of the list: if the request has no limit, and at most, which is 17 KB of the longest names."""
 
 MAX_PATH = 1024
 MAX_BODY = 64 * 1024
@@ -17,9 +17,6 @@ MAX_BODY = 64 * 1024
 
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
-
-PREFETCH = "prefetch"
-"""The value of `Sec-Purpose` if a browser, or a server for it, loads what may be needed later (MDN, "Sec-Purpose")."""
 
 Format = Literal["json", "text", "block", "html"]
 
@@ -75,7 +72,7 @@ class OwnerOf(NamedTuple):
 
 
 class ListCounters(NamedTuple):
-    """List up to `limit` counters, 1 to 1,000, after the key `after`."""
+    """List up to `limit` counters, 1 to 250, after the key `after`."""
 
     limit: int
     after: str | None
@@ -192,8 +189,9 @@ def request_of(received: Received, default: str) -> Request:
     accepted = preferred(headers.get("accept"), html=method == "GET")
     if accepted == "html":
         return CounterRequest("page", counter)
-    if PREFETCH in headers.get("sec-purpose", ""):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
+    for name, word in PREFETCH.items():
+        if word in headers.get(name, "").lower():
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 

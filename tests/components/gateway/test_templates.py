@@ -303,7 +303,6 @@ def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) 
         ("idempotency-key", True),
         ("IDEMPOTENCY-KEY", True),
         ("Idempotency-key", True),
-        ("Sec-Purpose", True),
         ("X-Idempotency-Key", False),
         ("Idempotency-Keys", False),
     ],
@@ -311,5 +310,26 @@ def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) 
 def test_a_header_that_is_refused_is_so_however_it_is_spelt(header: str, refused: bool) -> None:
     """HTTP/1.1 leaves the spelling to the caller, and API Gateway hands it on."""
     request = request_for("t", path={"counter": "integers"}, header={"Accept": "*/*", header: "", "Host": "h"})
+
+    assert request["Key"] == {"counter": {"S": "" if refused else "integers"}}
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "refused"),
+    [
+        ("Sec-Purpose", "prefetch", True),
+        ("sec-purpose", "prefetch;prerender", True),
+        ("Purpose", "prefetch", True),
+        ("X-moz", "prefetch", True),
+        ("X-Purpose", "preview", True),
+        ("x-purpose", "instant, Preview", True),
+        ("Purpose", "billing", False),
+        ("X-Purpose", "", False),
+        ("My-Purpose", "prefetch", False),
+    ],
+)
+def test_a_prefetch_of_any_browser_is_refused(header: str, value: str, *, refused: bool) -> None:
+    sent = {"Accept": "*/*", header: value, "Host": "h"}
+    request = request_for("t", path={"counter": "integers"}, header=sent)
 
     assert request["Key"] == {"counter": {"S": "" if refused else "integers"}}

@@ -7,6 +7,7 @@ import pytest
 from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed
 from aws_client.service import ServiceError
+from mint.table import CounterTable
 
 from global_integers_core.names import RESERVED
 from tests.lambda_.coordinator_calls import laid_out
@@ -123,3 +124,65 @@ def test_the_list_has_every_counter_but_the_checks_once(ask: Ask, stack: Stack, 
         path = f"/-/counters?limit={limit}&after={page['next']}"
 
     assert sorted(found) == ["integers", "invoices", "orders"]
+
+
+def test_a_page_of_the_list_takes_one_read_of_the_table(
+    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out(counters=["integers", "-check"])
+    open_counters(stack)
+    scans: list[dict[str, Any]] = []
+    scan = CounterTable.scan
+
+    def counted(table: CounterTable, **request: Any) -> dict[str, Any]:
+        scans.append(request)
+        return scan(table, **request)
+
+    monkeypatch.setattr(CounterTable, "scan", counted)
+    after, found = "", list[str]()
+    for requests in range(1, 5):
+        page = ask("GET", f"/-/counters?limit=1{after}")["document"]
+        assert len(scans) == requests  # one of them finds only the counter of the checks
+        found += page["counters"]
+        if "next" not in page:
+            break
+        after = f"&after={page['next']}"
+
+    assert found == ["integers"]
+
+
+def test_a_refused_creation_is_not_asked_again_for_a_minute(
+    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator reads all registers to refuse one, so whoever repeats it would run up a bill."""
+    laid_out()
+    open_counters(stack)
+    asked: list[Any] = []
+    now = [1_795_000_000.0]
+
+    def invoke(function: str, payload: Any, timeout: float) -> dict[str, Any]:
+        asked.append(payload["create"])
+        if payload["create"] == ["integers"]:
+            return {"counters": {"integers": {"epoch": 1}}, "created": []}
+        raise FULL
+
+    monkeypatch.setattr(mint.counters, "invoke", invoke)
+    monkeypatch.setattr("mint.counters.time.time", lambda: now[0])
+
+    assert ask("PUT", "/invoices")["statusCode"] == 403
+    refused = ask("PUT", "/tickets", warm=True)
+    assert (refused["statusCode"], refused["document"]["detail"].partition(" ")[0]) == (403, "tickets:")
+    assert "maxCounters" in refused["document"]["detail"]
+    assert asked == [["invoices"]]
+    assert ask("PUT", "/integers", warm=True)["statusCode"] == 200  # it exists
+    now[0] += 61
+    assert ask("PUT", "/tickets", warm=True)["statusCode"] == 403
+    assert asked == [["invoices"], ["integers"], ["tickets"]]
+
+
+@pytest.mark.parametrize(("limit", "status"), [(250, 200), (251, 400)])
+def test_a_page_has_up_to_250_counters(ask: Ask, stack: Stack, limit: int, status: int) -> None:
+    laid_out()
+    open_counters(stack)
+
+    assert ask("GET", f"/-/counters?limit={limit}")["statusCode"] == status

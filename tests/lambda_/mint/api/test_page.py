@@ -11,7 +11,9 @@ from coordinate.protocol.model import Item
 from mint.api.pages import colour_of, page
 from mint.api.reply import finished
 from mint.api.request import received
+from mint.model import CounterItem
 
+from global_integers_core.lattice import Layout
 from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
@@ -70,6 +72,20 @@ def test_a_layout_that_is_over_is_not_shown_while_the_next_is_recorded(ask: Ask,
     data = data_of(ask("GET", "/", accept="text/html")["body"])
     assert (data["layouts"], data["next"]) == ([], 300_000_003)
     assert data["colours"] == {HOME: colour_of(HOME)}
+
+
+def test_the_page_has_only_the_layouts_that_its_line_shows() -> None:
+    layouts = [Layout(epoch, 100 * epoch, ("us-east-1", "eu-west-1")) for epoch in range(1, 41)]
+
+    def shown(item: CounterItem | None) -> list[int]:
+        body = page("orders", HOME, layouts, item, open_counters=False)["body"]
+        return [layout["epoch"] for layout in data_of(body)["layouts"]]
+
+    def at(epoch: int) -> CounterItem:
+        return CounterItem(100 * epoch, 2, 100 * epoch + 90, epoch, fenced=False, attributes={})
+
+    assert [shown(at(epoch)) for epoch in (1, 7, 40)] == [[1, 2, 3, 4], [6, 7, 8, 9], [39, 40]]
+    assert shown(None) == [40]
 
 
 def test_where_nothing_can_be_minted_nothing_is_next(ask: Ask, stack: Stack) -> None:

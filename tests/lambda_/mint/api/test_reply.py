@@ -51,10 +51,37 @@ def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> 
     assert json.loads(ask("POST", "/", accept=form)["body"])["count"] == 1
 
 
-def test_the_largest_block_fits_into_a_response(ask: Ask, stack: Stack) -> None:
-    laid_out(floors={"integers": 2**52})
+SHORT = "application/vnd.global-integers.block+json"
 
-    assert len(ask("POST", "/?count=100000")["body"]) < 6_000_000 - 100_000
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/plain", "text/plain, application/json;q=0.5"])
+def test_only_a_thousand_integers_are_listed(ask: Ask, stack: Stack, accept: str) -> None:
+    laid_out()
+
+    listed, short = (ask("POST", f"/?count={count}", accept=accept) for count in (1000, 1001))
+
+    assert listed["body"].count("\n" if accept.startswith("text") else ",") >= 999
+    assert listed["headers"]["Content-Type"] != SHORT
+    assert (short["headers"]["Content-Type"], short["headers"]["Vary"]) == (SHORT, "Accept")
+    assert json.loads(short["body"]) == {
+        "counter": "integers",
+        "region": "us-east-1",
+        "first": 3001,
+        "last": 6001,
+        "stride": 3,
+        "count": 1001,
+    }
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/plain", SHORT])
+def test_a_large_block_is_as_short_when_it_is_replayed(ask: Ask, stack: Stack, accept: str) -> None:
+    laid_out()
+
+    first, again = (ask("POST", "/?count=100000", accept=accept, idempotency_key="k") for _ in range(2))
+
+    assert (first["body"], "Idempotency-Replayed" in first["headers"]) == (again["body"], False)
+    assert again["headers"] == {**first["headers"], "Idempotency-Replayed": "true"}
+    assert len(again["body"]) < 200
 
 
 def test_a_problem_has_its_headers_and_is_not_stored() -> None:

@@ -135,17 +135,35 @@ def test_an_invalid_name_is_not_found(path: str) -> None:
     assert problem.value.status == 404
 
 
-@pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"])
-def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, purpose: str) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"sec_purpose": "prefetch"},
+        {"sec_purpose": "prefetch;prerender"},
+        {"sec_purpose": "prefetch;anonymous-client-ip"},
+        {"purpose": "prefetch"},
+        {"Purpose": "Prefetch"},
+        {"x_moz": "prefetch"},
+        {"x_purpose": "preview"},
+        {"x_purpose": "instant, preview"},
+    ],
+)
+def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, sent: dict[str, Any]) -> None:
     laid_out()
     before = item(stack, "us-east-1")
 
-    refused = ask("GET", "/", sec_purpose=purpose)
+    refused = ask("GET", "/", **sent)
 
     assert (refused["statusCode"], "Retry-After" in refused["headers"]) == (503, False)
     assert item(stack, "us-east-1") == before
-    assert ask("GET", "/", sec_purpose=purpose, accept="text/html")["statusCode"] == 200  # the page
-    assert ask("GET", "/integers/1", sec_purpose=purpose)["statusCode"] == 200
+    assert ask("GET", "/", **sent, accept="text/html")["statusCode"] == 200  # the page
+    assert ask("GET", "/integers/1", **sent)["statusCode"] == 200
+
+
+def test_another_purpose_mints(ask: Ask, stack: Stack) -> None:
+    laid_out()
+
+    assert ask("GET", "/", purpose="billing", x_purpose="orders")["statusCode"] == 200
 
 
 def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
