@@ -174,6 +174,9 @@ ENDED = (
 REMEMBERED = 64
 """Blocks of a counter that are remembered, for each region."""
 
+REMEMBERED_COUNTERS = 1000
+"""The largest number of counters whose blocks are remembered, for each region."""
+
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
@@ -197,8 +200,8 @@ class Transport:
         self._make_http = make_http
         self._awaits = awaits
         self._lock = threading.RLock()
-        self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
-        """Region and path → the last blocks."""
+        self._recent: defaultdict[str, dict[str, deque[tuple[int, int]]]] = defaultdict(dict)
+        """Region → counter → the first and last integers of the last blocks."""
 
     def client(self) -> Any:
         """Return an HTTP client. Proxies of the environment aren't used for this machine's servers.
@@ -274,9 +277,14 @@ class Transport:
         if not isinstance(answer, MintedBlock) or request.keyed:
             return answer
         with self._lock:
-            recent = self._recent[region, request.path]
-            again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
-            recent.append(answer)
+            counters = self._recent[region]
+            recent = counters.get(answer.counter)
+            if recent is None:
+                recent = counters[answer.counter] = deque(maxlen=REMEMBERED)
+                if len(counters) > REMEMBERED_COUNTERS:
+                    del counters[next(iter(counters))]  # the oldest
+            again = any(answer.first <= last and first <= answer.last for first, last in recent)
+            recent.append((answer.first, answer.last))
         if again or answer.replayed:
             why = f"the response has integers that were returned before: {answer.first} …"
             return Failure(FailureKind.TRANSIENT, why)
