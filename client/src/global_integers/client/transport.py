@@ -26,6 +26,7 @@ import httpx
 
 from ..errors import Requested
 from .api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
+from .environment import check_environment
 from .signing import CannotSign, Signature
 
 
@@ -208,9 +209,14 @@ class Transport:
 
         Raises:
             TypeError: `make_http` returns one for tasks to threads, or the other way round.
+            ValueError: there is no `make_http`, and an environment variable is wrong. See `environment.py`.
         """
         needed, other = (httpx.AsyncClient, httpx.Client) if self._awaits else (httpx.Client, httpx.AsyncClient)
-        made = self._make_http() if self._make_http is not None else needed(mounts=LOOPBACK, limits=LIMITS)
+        if self._make_http is not None:
+            made = self._make_http()
+        else:
+            check_environment()
+            made = needed(mounts=LOOPBACK, limits=LIMITS)
         if isinstance(made, other):
             owner = "AsyncIntegers" if self._awaits else "Integers"
             raise TypeError(f"http returns an httpx.{other.__name__}; {owner} needs an httpx.{needed.__name__}")
