@@ -177,16 +177,16 @@ def test_a_client_keeps_a_bounded_number_of_counters() -> None:
         assert len(integers.client._sender()._recent["eu-west-1"]) <= REMEMBERED_COUNTERS
 
 
-def test_a_counter_that_is_kept_stays_the_same(client: Client) -> None:
+def test_a_counter_that_is_held_stays_the_same(client: Client) -> None:
     stack = Stack()
     with stack.client(client, lease=100) as integers:
-        kept = integers["kept"]
-        minted = [kept.next(), *kept.take(7)]
+        held = integers["held"]
+        minted = [held.next(), *held.take(7)]
         for number in range(MAX_COUNTERS + 1):
             integers[f"c{number}"]
-        minted += [integers["kept"].next(), kept.next(), *integers["kept"].take(3)]
+        minted += [integers["held"].next(), held.next(), *integers["held"].take(3)]
         if client is Integers:
-            assert integers["kept"] is kept
+            assert integers["held"] is held
 
     assert len(set(minted)) == len(minted) == 13
 

@@ -186,12 +186,20 @@ class Client:
         return await self.call(api.create(counter), Deadline(monotonic() + timeout, timeout, timeout / 2))
 
     async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
+        """Return a region's answer. If the client was closed or the process forked meanwhile, ask again.
+
+        That is no failure of the region.
+        """
         while True:
-            self.mark()
+            mark = self.mark()
             generation = self.io.generation
-            answer = await self.io.send(self._sender(), region, request, seconds)
-            if not isinstance(answer, Failure) or generation == self.io.generation:
+            try:
+                answer = await self.io.send(self._sender(), region, request, seconds)
+            except (AttributeError, OSError, RuntimeError, ValueError):
+                if mark[0]:
+                    raise
+                continue  # it was forked meanwhile, and its parent's connection was closed here
+            if not isinstance(answer, Failure) or (generation == self.io.generation and mark[0]):
                 return answer
 
     def _sender(self) -> "Transport":
