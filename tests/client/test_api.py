@@ -33,7 +33,7 @@ def answer(response: ApiResponse) -> Any:
 def test_a_block_is_its_integers() -> None:
     block = answer(response(200, BLOCK))
 
-    assert block == MintedBlock("eu-west-1", 4, 3, 3)
+    assert block == MintedBlock("eu-west-1", 4, 3, 3, counter="integers")
     assert list(block.integers()) == [4, 7, 10]
     assert answer(response(200, BLOCK, {"Idempotency-Replayed": "true"})).replayed
 

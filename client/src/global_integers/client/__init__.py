@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
 from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Observer, Refused, Unavailable
 from . import api
@@ -33,6 +34,9 @@ H = TypeVar("H")
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
+MAX_COUNTERS = 1000
+"""The largest number of counters that a client keeps, each with its lease, like a function (lambda/mint/leases.py)."""
+
 
 class Client:
     """What the counters of one `Integers` or `AsyncIntegers` share."""
@@ -54,11 +58,37 @@ class Client:
         self.io = io
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
         self.counters: dict[str, Any] = {}
-        """By name; "" is the default one."""
-        self.default_name = options.counter
-        """That of the default counter, "" as long as nobody had to ask for it."""
+        """By name, the oldest first; "" is the default one."""
+        self._in_use: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        """Also those that are only kept by a caller, or by a call that goes on."""
+        self._pinned = {"": options.counter} if options.counter else {}
         self._transport: Transport | None = None
         clients.add(self)
+
+    @property
+    def default_name(self) -> str:
+        """The default counter's name, "" before the first response about it."""
+        return self._pinned.get("", "")
+
+    def pin(self, counter: str) -> str:
+        """Return the default counter's name: that of the first response, whatever later ones say.
+
+        So a deployment with another default counter doesn't give this client's callers integers of it.
+        """
+        return self._pinned.setdefault("", counter)  # one step, so threads and signal handlers agree
+
+    def counter(self, name: str, make: Callable[[], T]) -> T:
+        """Return the counter of this name, always the same object while somebody keeps it, or make it.
+
+        Beyond `MAX_COUNTERS`, the oldest is forgotten, unless a caller or a call keeps it. Its lease is then a gap.
+        """
+        found = self.counters.get(name)
+        if found is None:
+            found = self.counters.setdefault(name, self._in_use.get(name) or make())
+            self._in_use[name] = found
+            for oldest in list(self.counters)[1:-MAX_COUNTERS]:  # the first one is the client's own
+                self.counters.pop(oldest, None)
+        return found
 
     def mark(self) -> Mark:
         """Return this process's mark. In a forked process, and in another event loop, the client starts anew first."""
@@ -71,7 +101,7 @@ class Client:
         """Start anew, without anything that a forked child must not share with its parent."""
         self.io.forget()
         self._transport = None
-        for counter in list(self.counters.values()):
+        for counter in self._all():
             counter.forget()
         self.regions.forget()
 
@@ -79,9 +109,12 @@ class Client:
         """Close all connections, end what goes on in the background, and drop all leases."""
         self.mark()
         self.regions.uncheck()
-        for counter in list(self.counters.values()):
+        for counter in self._all():
             counter.drop()
         await self.io.close()
+
+    def _all(self) -> list[Any]:
+        return [self.counters[""], *self._in_use.values()] if self.counters else []
 
     def tell(self, event: Event) -> None:
         """Tell the observer. An error that it raises is logged; the call goes on."""
@@ -140,7 +173,7 @@ class Client:
         """Return the owner of an integer of a counter, by default of the default one."""
         deadline = self.options.deadline()
         if not counter and not self.default_name:
-            self.default_name = await self.call(api.default_counter(), deadline)
+            self.pin(await self.call(api.default_counter(), deadline))
         request = api.owner(counter or self.default_name, integer)
         found, knows = await self.call(request, deadline)
         if knows is not None and knows in self.regions.names:
@@ -153,12 +186,20 @@ class Client:
         return await self.call(api.create(counter), Deadline(monotonic() + timeout, timeout, timeout / 2))
 
     async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
+        """Return a region's answer. If the client was closed or the process forked meanwhile, ask again.
+
+        That is no failure of the region.
+        """
         while True:
-            self.mark()
+            mark = self.mark()
             generation = self.io.generation
-            answer = await self.io.send(self._sender(), region, request, seconds)
-            if not isinstance(answer, Failure) or generation == self.io.generation:
+            try:
+                answer = await self.io.send(self._sender(), region, request, seconds)
+            except (AttributeError, OSError, RuntimeError, ValueError):
+                if mark[0]:
+                    raise
+                continue  # it was forked meanwhile, and its parent's connection was closed here
+            if not isinstance(answer, Failure) or (generation == self.io.generation and mark[0]):
                 return answer
 
     def _sender(self) -> "Transport":
@@ -283,15 +324,27 @@ class AnyCounter:
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))
 
-    async def _mint(self, count: int, deadline: Deadline) -> MintedBlock:
-        return await self.client.call(api.mint(self.name, count), deadline)
+    async def _mint(
+        self, count: int, deadline: Deadline, key: str | None = None, order: Sequence[str] | None = None
+    ) -> MintedBlock:
+        """Mint a block. Once its name is known, the default counter is asked for by its name, too."""
+        while True:
+            request = api.mint(self.name or self.client.default_name, count, key)
+            block = await self.client.call(request, deadline, order)
+            pinned = self.name or self.client.pin(block.counter)
+            if block.counter == pinned:
+                return block
+            # Of two first requests, one was answered before a deployment. The integers of the other are a gap.
+            log.warning(
+                "the default counter of %s is now %r, and not %r as before", block.region, block.counter, pinned
+            )
 
     async def _keyed(self, count: int, key: str, deadline: Deadline) -> MintedBlock:
         """Mint with a key, in its region: only that one can return the same integers again."""
-        request = api.mint(self.name, count, key)
+        api.mint(self.name, count, key)  # nothing is asked for what is wrong
         await self.client.locate(deadline)
         order = order_of(key, self.client.regions.names)[: None if self.client.options.key_failover else 1]
-        return await self.client.call(request, deadline, order)
+        return await self._mint(count, deadline, key, order)
 
 
 class AnyIntegers(AnyCounter, Generic[C, H]):
@@ -320,7 +373,8 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
         Args:
             urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
                 https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
-            counter: the counter of this object's own `next`, by default the stack's first one.
+            counter: the counter of this object's own `next`, by default the stack's first one, which stays the same
+                for this object whatever is deployed later.
             lease: the largest number of integers in one lease, 1 (off) to 100,000.
             lease_seconds: seconds after which the rest of a lease is dropped.
             timeout: seconds for a whole call, with all attempts.
@@ -358,12 +412,11 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
         return cls(urls_from_environment(), **options)
 
     def __getitem__(self, counter: str) -> C:
-        """Return a counter. It is always the same object, so its lease is shared.
+        """Return a counter. It is always the same object as long as you keep it, so its lease is shared.
+
+        The client itself keeps the newest 1,000. What an older one has leased is a gap, unless you keep the counter.
 
         Raises:
             ValueError: no counter can have this name.
         """
-        found = self.client.counters.get(counter)
-        if found is None:
-            found = self.client.counters.setdefault(counter, self._counter(self.client, checked_counter(counter)))
-        return found
+        return self.client.counter(counter, lambda: self._counter(self.client, checked_counter(counter)))

@@ -109,13 +109,17 @@ class Failure(NamedTuple):
 
 
 class MintedBlock(NamedTuple):
-    """`count` integers of one region, from `first` on. `replayed`: an earlier request with the same key minted them."""
+    """`count` integers of one region, from `first` on, and the counter that they are of.
+
+    `replayed`: an earlier request with the same key minted them.
+    """
 
     region: str
     first: int
     stride: int
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     replayed: bool = False
+    counter: str = ""
 
     @property
     def last(self) -> int:
@@ -253,14 +257,8 @@ def status(counter: str = "") -> ApiRequest[Mapping[str, Any]]:
 
 def default_counter() -> ApiRequest[str]:
     """Return the request for the name of the stack's default counter."""
-
-    def read(_: ApiResponse, document: Mapping[str, Any]) -> str:
-        name = document.get("counter")
-        if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
-            raise Unreadable(f"counter is {name!r} in the response")
-        return name
-
-    return ApiRequest("the default counter's name", "GET", "-/status", read, own=True)
+    path = "-/status"
+    return ApiRequest("the default counter's name", "GET", path, lambda _, document: _counter(document), own=True)
 
 
 def regions(domain: str, counter: str) -> ApiRequest[list[str]]:
@@ -301,7 +299,16 @@ def _block(response: ApiResponse, document: Mapping[str, Any]) -> MintedBlock:
     stride, count = _integer(document, "stride", 64), _integer(document, "count", MAX_BLOCK)
     if last != first + (count - 1) * stride:
         raise Unreadable(f"{count} integers, {stride} apart, are not those from {first} to {last}")
-    return MintedBlock(response.region, first, stride, count, "idempotency-replayed" in response.headers)
+    replayed = "idempotency-replayed" in response.headers
+    return MintedBlock(response.region, first, stride, count, replayed, _counter(document))
+
+
+def _counter(document: Mapping[str, Any]) -> str:
+    """Return the name of the counter that a response is about, or raise `Unreadable`."""
+    name = document.get("counter")
+    if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
+        raise Unreadable(f"counter is {name!r} in the response")
+    return name
 
 
 def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER) -> int:

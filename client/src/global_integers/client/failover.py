@@ -7,7 +7,6 @@ caller waits for a region that hangs. Health checks run in the background.
 
 import logging
 import random
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import DeadlineExceeded, FailedOver, Refused, Unavailable
 from .api import ApiRequest, Failure, FailureKind
+from .forks import make_lock
 from .lease_buffer import Signal
 from .options import Deadline
 
@@ -102,7 +102,7 @@ class Regions:
         self._nearest: str | None = None
         self.clock = clock
         self._spread = spread
-        self._lock = threading.RLock()
+        self._lock = make_lock()
         self._measured = len(self.names) == 1 or prefer is not None
         """Whether calls no longer wait for the first health check."""
         self.outdated = False
@@ -217,9 +217,8 @@ class Regions:
                 self._waiting.pop().wake()
 
     def forget(self) -> None:
-        """Make a new lock. For a process that was forked while another thread held it."""
-        self._lock = threading.RLock()
-        self._waiting = []  # these threads exist only in the parent, like those that check
+        """Let nobody wait or check: these threads exist only in the parent of this process."""
+        self._waiting = []
         self.uncheck()
 
     def _leave_alone(self, name: str, failure: Failure) -> None:

@@ -41,7 +41,20 @@ Mark = mmap.mmap | _Process
 
 
 clients: WeakSet[Any] = WeakSet()
-"""Each one has a method `forget`, which drops what a child must not share with its parent."""
+"""Each one, and each connection, has a method `forget`, which drops what a child must not share with its parent."""
+
+_locks: WeakSet[Any] = WeakSet()
+
+
+def make_lock() -> threading.RLock:
+    """Return a lock for which a forked child doesn't wait, also if it was forked while this thread waited for it.
+
+    It is reentrant, since a signal handler may come where its thread is. `with` takes and gives back Python's own
+    `RLock` in one step each, so an exception of a signal handler doesn't leave it locked.
+    """
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
 
 
 def here() -> Mark:
@@ -51,6 +64,9 @@ def here() -> Mark:
         _mark = _new_mark()
     elif not _mark[0]:
         _mark = _new_mark()
+        for lock in list(_locks):
+            if not lock._is_owned():  # it is of a thread that only the parent has (threading.Condition looks, too)
+                lock._at_fork_reinit()
         for client in list(clients):
             try:
                 client.forget()

@@ -25,7 +25,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 from .api import MintedBlock
-from .forks import Mark, here
+from .forks import Mark, here, make_lock
 
 LASTS = 2.0
 """Seconds for which a block should last."""
@@ -135,7 +135,7 @@ class LeaseBuffer:
         self._most = most
         self._lifetime = lifetime
         self._clock = clock
-        self._lock = threading.RLock()  # a signal handler may come here while its thread is here
+        self._lock = make_lock()  # a signal handler may come here while its thread is here
         self._waiting: deque[FetchTurn] = deque()
         self._fetching: WeakSet[FetchTurn] = WeakSet()
         """Weak: if a call is interrupted before `end`, its turn goes with it."""

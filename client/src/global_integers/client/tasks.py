@@ -64,7 +64,12 @@ class Tasks:
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
         self._http = self._http or transport.client()
-        return await transport.send(self._http, region, request, seconds)
+        return await transport.send(self._http, region, request, seconds, self._drop)
+
+    def _drop(self, http: Any) -> None:
+        """Use this HTTP client no more. It isn't closed, which could wait for ever."""
+        if self._http is http:
+            self._http = None
 
     async def close(self) -> None:
         """Close all connections, and end what goes on in the background."""

@@ -4,15 +4,17 @@ A call is a coroutine, for tasks' sake. In a thread it is never suspended: all t
 once, and `run` returns its result.
 """
 
+import _thread
 import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .api import ApiRequest, Failure
-from .forks import here, loading
+from .forks import here, loading, make_lock
 
 if TYPE_CHECKING:
     from .transport import Transport
@@ -73,7 +75,7 @@ class Threads:
 
     def forget(self) -> None:
         """Start anew, without anything that a forked child must not share with its parent."""
-        self._connecting = threading.RLock()
+        self._connecting = make_lock()
         self._http: Any = None  # closed by the parent, which has the same connections
         self._mine = threading.local()
         """Whether a thread is `sending`, and the `generation` in which a thread in the background began."""
@@ -93,13 +95,20 @@ class Threads:
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
         if getattr(self._mine, "sending", False):  # in a signal handler: its thread holds locks of the connections
-            with transport.client() as http:
-                return await transport.send(http, region, request, seconds)
+            http = transport.client()
+            answer = await transport.send(http, region, request, seconds, self._drop)
+            http.close()  # not after an exception of a signal handler: it may have left locks of httpx behind
+            return answer
         try:
             self._mine.sending = True
-            return await transport.send(self._connected(transport), region, request, seconds)
+            return await transport.send(self._connected(transport), region, request, seconds, self._drop)
         finally:
             self._mine.sending = False
+
+    def _drop(self, http: Any) -> None:
+        """Use this HTTP client no more. It isn't closed, which could wait for ever."""
+        if self._http is http:
+            self._http = None
 
     def _connected(self, transport: "Transport") -> Any:
         """Return the HTTP client, which is made when it is first needed."""
@@ -131,7 +140,7 @@ class Threads:
             except Exception as error:
                 log.warning("work in the background failed: %s", error)
 
-        return _started(work) is not None
+        return started(work) is not None
 
     async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
         """Carry out calls at the same time, and return their results."""
@@ -144,20 +153,34 @@ class Threads:
             except BaseException as error:
                 errors.append(error)
 
-        threads = [_started(work, number) or work(number) for number in range(len(calls))]
-        for thread in filter(None, threads):
-            thread.join()
+        mark = here()
+        for ended in [started(partial(work, number)) or work(number) for number in range(len(calls))]:
+            while ended is not None and mark[0] and not ended.acquire(timeout=SLICE):
+                pass
+        if not mark[0]:  # a forked child, without these threads
+            return await self.run_all(calls)
         if errors:
             raise errors[0]
         return [results[number] for number in range(len(calls))]
 
 
-def _started(work: Callable[..., None], *arguments: object) -> threading.Thread | None:
-    """Start a thread, which doesn't keep the process alive."""
-    thread = threading.Thread(target=work, args=arguments, name="global-integers", daemon=True)
+def started(work: Callable[[], object]) -> "_thread.LockType | None":
+    """Start a thread, which doesn't keep the process alive. Return a lock that is free once it ends; None: no thread.
+
+    `threading.Thread` waits until its thread runs. A child that a signal handler forks meanwhile would wait for ever.
+    """
+    ended = threading.Lock()
+    ended.acquire()
+
+    def work_and_end() -> None:
+        try:
+            work()
+        finally:
+            ended.release()
+
     try:
-        thread.start()
+        _thread.start_new_thread(work_and_end, ())
     except RuntimeError:  # the interpreter is ending, or the system has no thread left
         log.debug("no thread can be started")
         return None
-    return thread
+    return ended

@@ -12,11 +12,10 @@ import asyncio
 import logging
 import re
 import socket
-import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from contextlib import aclosing, closing, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
@@ -26,7 +25,10 @@ import httpx
 
 from ..errors import Requested
 from .api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
+from .environment import check_environment
+from .forks import clients, here, make_lock
 from .signing import CannotSign, Signature
+from .threads import SLICE, started
 
 
 class Left(float):
@@ -64,6 +66,7 @@ def keep_deadlines(client: httpx.Client) -> httpx.Client:
         backend = getattr(pool, "_network_backend", None)
         if isinstance(backend, httpcore.NetworkBackend) and not isinstance(backend, _Backend):
             setattr(pool, "_network_backend", _Backend(backend))  # noqa: B010 (a private attribute)
+            setattr(pool, "_optional_thread_lock", make_lock())  # noqa: B010 (its own can be left locked)
     return client
 
 
@@ -98,10 +101,23 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """Reads and writes within what is left."""
+    """Reads and writes within what is left. It is closed when nobody uses it any more, and in a forked child.
+
+    So a child that is forked in the middle of a call doesn't wait for its parent's response, let alone take it.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
+        self._owns = True
+        clients.add(self)
+
+    def forget(self) -> None:
+        """Close it in this process. The parent goes on with the same connection."""
+        self._stream.close()
+
+    def __del__(self) -> None:
+        if self._owns:
+            self._stream.close()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
@@ -115,7 +131,9 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout)))
+        stream = self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout))
+        self._owns = False
+        return _Stream(stream)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -144,14 +162,17 @@ def _addresses(host: str, port: int, ends: float) -> list[str]:
         except OSError as error:
             found.put(error)
 
-    try:
-        threading.Thread(target=look_up, name="global-integers", daemon=True).start()
-    except RuntimeError:  # the interpreter is ending, or the system has no thread left
+    if started(look_up) is None:
         look_up()
-    try:
-        addresses = found.get(timeout=max(ends - time.monotonic(), 0))
-    except Empty:
-        raise httpcore.ConnectTimeout(f"the name {host} wasn't resolved in time") from None
+    mark, addresses = here(), None
+    while addresses is None:
+        try:
+            addresses = found.get(timeout=max(min(ends - time.monotonic(), SLICE), 0))
+        except Empty:
+            if not mark[0]:
+                raise httpcore.ConnectError("the process was forked, and the thread isn't here") from None
+            if time.monotonic() >= ends:
+                raise httpcore.ConnectTimeout(f"the name {host} wasn't resolved in time") from None
     if isinstance(addresses, OSError):
         raise httpcore.ConnectError(str(addresses)) from addresses
     return addresses
@@ -173,6 +194,12 @@ ENDED = (
 
 REMEMBERED = 64
 """Blocks of a counter that are remembered, for each region."""
+
+REMEMBERED_COUNTERS = 1000
+"""The largest number of counters whose blocks are remembered, for each region."""
+
+ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, httpx.CookieConflict, OSError, RuntimeError, ValueError)
+"""What httpx raises if a server sends something unusual, or can't be reached."""
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
@@ -196,28 +223,39 @@ class Transport:
         self._tell = tell
         self._make_http = make_http
         self._awaits = awaits
-        self._lock = threading.RLock()
-        self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
-        """Region and path → the last blocks."""
+        self._lock = make_lock()
+        self._recent: defaultdict[str, dict[str, deque[tuple[int, int]]]] = defaultdict(dict)
+        """Region → counter → the first and last integers of the last blocks."""
 
     def client(self) -> Any:
         """Return an HTTP client. Proxies of the environment aren't used for this machine's servers.
 
         Raises:
             TypeError: `make_http` returns one for tasks to threads, or the other way round.
+            ValueError: there is no `make_http`, and an environment variable is wrong. See `environment.py`.
         """
         needed, other = (httpx.AsyncClient, httpx.Client) if self._awaits else (httpx.Client, httpx.AsyncClient)
-        made = self._make_http() if self._make_http is not None else needed(mounts=LOOPBACK, limits=LIMITS)
+        if self._make_http is not None:
+            made = self._make_http()
+        else:
+            check_environment()
+            made = needed(mounts=LOOPBACK, limits=LIMITS)
         if isinstance(made, other):
             owner = "AsyncIntegers" if self._awaits else "Integers"
             raise TypeError(f"http returns an httpx.{other.__name__}; {owner} needs an httpx.{needed.__name__}")
         return made if self._awaits else keep_deadlines(made)
 
-    async def send(self, http: Any, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+    async def send(
+        self, http: Any, region: str, request: ApiRequest[T], seconds: float, drop: Callable[[Any], None]
+    ) -> T | Failure:
         """Send the request. Return the region's answer, or why there is none.
+
+        After any error that isn't httpx's own, such as one that a signal handler raises, locks and connections of the
+        HTTP client may be left as they should not be. Then it is given to `drop`.
 
         Raises:
             CannotSign: the credentials can't be had, which is no region's failure.
+            BaseException: what a signal handler raises.
         """
         began = time.monotonic()
         answer: T | Failure
@@ -234,7 +272,11 @@ class Transport:
             answer = self._new(region, request, request.answer(response))
         except CannotSign:
             raise
-        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
+        except BaseException as error:
+            if not isinstance(error, (httpx.HTTPError, asyncio.CancelledError)) and not self._is_timeout(error):
+                drop(http)
+            if not self._is_of_region(error):
+                raise
             answer = _failure(error, seconds)
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
@@ -251,20 +293,37 @@ class Transport:
         content = bytearray()
         sent = http.send(request, auth=auth, stream=True, follow_redirects=False)
         streamed: httpx.Response
-        if self._awaits:
-            async with aclosing(await sent) as streamed:
-                _check(streamed, content, ends)
+        streamed = await sent if self._awaits else sent
+        try:
+            _check(streamed, content, ends)
+            if self._awaits:
                 async for chunk in streamed.aiter_bytes():
                     content += chunk
                     _check(streamed, content, ends)
-        else:
-            with closing(sent) as streamed:
-                _check(streamed, content, ends)
+            else:
                 for chunk in streamed.iter_bytes():
                     content += chunk
                     _check(streamed, content, ends)
+        except (httpx.HTTPError, asyncio.CancelledError):
+            await self._close(streamed)
+            raise
+        await self._close(streamed)  # after any other error, that could wait for ever
         signed, phrase = "authorization" in streamed.request.headers, streamed.reason_phrase
         return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), phrase, signed)
+
+    async def _close(self, streamed: httpx.Response) -> None:
+        if self._awaits:
+            await streamed.aclose()
+        else:
+            streamed.close()
+
+    def _is_timeout(self, error: BaseException) -> bool:
+        """Return whether it is asyncio's. In a thread, only a signal handler raises this error."""
+        return self._awaits and isinstance(error, TimeoutError)
+
+    def _is_of_region(self, error: BaseException) -> bool:
+        """Return whether the server or the way to it may be the reason, and not who interrupts the call."""
+        return self._is_timeout(error) or (isinstance(error, ERRORS) and not isinstance(error, TimeoutError))
 
     def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
@@ -274,9 +333,14 @@ class Transport:
         if not isinstance(answer, MintedBlock) or request.keyed:
             return answer
         with self._lock:
-            recent = self._recent[region, request.path]
-            again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
-            recent.append(answer)
+            counters = self._recent[region]
+            recent = counters.get(answer.counter)
+            if recent is None:
+                recent = counters[answer.counter] = deque(maxlen=REMEMBERED)
+                if len(counters) > REMEMBERED_COUNTERS:
+                    del counters[next(iter(counters))]  # the oldest
+            again = any(answer.first <= last and first <= answer.last for first, last in recent)
+            recent.append((answer.first, answer.last))
         if again or answer.replayed:
             why = f"the response has integers that were returned before: {answer.first} …"
             return Failure(FailureKind.TRANSIENT, why)

@@ -1,0 +1,82 @@
+"""A signal handler raises an error or forks, anywhere in a call: the next one returns, and nothing is minted twice."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from local.paths import ROOT
+from tests.client.region_proxies import HANG
+
+
+@pytest.fixture(scope="module")
+def url() -> Generator[str]:
+    """A server that stands for two regions."""
+    integers = count(1)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def handle_one(self) -> None:
+            region = "us-east-1" if self.headers["Host"].startswith("localhost") else "eu-west-1"
+            document: dict[str, Any] = {"region": region, "counter": "integers", "status": "ok"}
+            if self.command == "POST":
+                assert parse_qs(urlsplit(self.path).query)["count"] == ["1"]
+                first = next(integers)
+                document |= {"first": first, "last": first, "stride": 1, "count": 1}
+            body = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = handle_one  # noqa: N815 (as http.server has it)
+
+        def log_message(self, *_: Any, **__: Any) -> None:
+            """Print nothing."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """Print nothing: a client that was interrupted is gone."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("action", "call", "step"),
+    [
+        ("raises", "warm", 3),
+        ("raises", "cold", 3),
+        ("raises", "health", 1),
+        ("raises_in_tasks", "warm", 5),
+        ("forks", "warm", 7),
+        ("forks", "cold", 13),
+        ("forks", "health", 2),
+    ],
+)
+def test_a_call_is_interrupted_at_every_line(url: str, action: str, call: str, step: int) -> None:
+    """`step`: every so many lines, where a call runs thousands of them."""
+    command = [sys.executable, "-m", "tests.client.interrupted", action, call, str(step), url]
+    path = os.pathsep.join([str(ROOT), str(ROOT / "client" / "src")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=4 * HANG)
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 25
