@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_number(0, MAX_PORT, f"a port; 1 to {MAX_PORT} are allowed, and 0 for a free one"),
         help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; if taken, a free one)",
     )
+    up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
     add(lambda options: print(status(options.stack)), "status", "print regions, URLs, layouts and alarms", "")
 
@@ -189,6 +190,8 @@ def _up(options: argparse.Namespace) -> None:
         )
         raise LocalError(f"{error}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
+    if options.suppress_outputs:
+        return
     print(as_text(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")

@@ -284,7 +284,8 @@ def demo(stack: str) -> None:
             print(f"minted at the domain, {local}: {mint_once_moved(local)}\n")
         check(exported["urls"], proxy)
         url = next(iter(exported["urls"].values()))
-        print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}")
+        print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}")
+        print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
         if local:
             paused = f"'paused=[\"{exported['regions'][0]}\"]'"
             print(f"take a region down:  run `up` again as before, with -c {paused} added. Within seconds,")
