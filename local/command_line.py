@@ -1,6 +1,7 @@
 """The commands of `python -m local`: their options, and what each does."""
 
 import argparse
+import errno
 import fcntl
 import json
 import os
@@ -17,7 +18,7 @@ from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
 from .operator_commands import Deployed, demo, logs, lose, status
-from .paths import VERSION, LocalError, command, start_afresh, state_folder
+from .paths import FREE_SPACE, VERSION, LocalError, command, start_afresh, state_folder, storage_problem
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
@@ -32,13 +33,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _one_at_a_time():
             options.run(options)
+        sys.stdout.flush()
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `… | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if not (problem := storage_problem(error)):
+            raise
+        if error.filename is None:
+            _discard_output()
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
     return 0
+
+
+def _discard_output() -> None:
+    """Discard what isn't written yet: Python would try it once more at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -188,7 +202,8 @@ def _up(options: argparse.Namespace) -> None:
         ended = (
             "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
         )
-        raise LocalError(f"{error}{ended}") from error
+        full = f"\n{state_folder()}: {FREE_SPACE}" if os.strerror(errno.ENOSPC) in str(error) else ""  # at the server
+        raise LocalError(f"{error}{full}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
     if options.suppress_outputs:
         return

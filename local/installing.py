@@ -3,12 +3,14 @@
 pip prints a hundred lines. They go to a file. A terminal shows one line with the progress, and an error is short.
 """
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .environment import network_variables
 from .terminal import clear, end_on_ctrl_c, show
 
 PACKAGE = re.compile(r"^[A-Za-z0-9._-]+==", re.MULTILINE)
@@ -50,7 +52,9 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
             why = "the package index can't be reached. Check the network, or the proxy that pip uses, and try again"
         else:
             why = errors[-1] if errors else f"pip ended with status {process.returncode}"
-        sys.exit(f"error: {requirements} can't be installed: {why}. pip's output is in {log}")
+        set_ = ", ".join(network_variables(os.environ))
+        hint = f" pip follows these variables of the environment; unset those that are wrong: {set_}." if set_ else ""
+        sys.exit(f"error: {requirements} can't be installed: {why.rstrip('.')}.{hint} pip's output is in {log}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import yaml
 
-from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder
+from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder, write
 
 EXAMPLE = "`global-integers:lease: 1`"
 
@@ -237,8 +237,6 @@ class State:
         if self.frozen:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._path.with_suffix(".new")
         rest = json.dumps({"version": VERSION, "stack": self.stack, "outputs": self.outputs})
         resources = ",\n".join(made.text for made in self.resources.values())
-        fresh.write_text(f'{rest[:-1]}, "resources": [\n{resources}\n]}}')
-        fresh.replace(self._path)
+        write(self._path, f'{rest[:-1]}, "resources": [\n{resources}\n]}}')
