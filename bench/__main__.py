@@ -51,7 +51,7 @@ def _certificates(folder: Path) -> tuple[Path, str]:
     issued = root.create_child_ca(key_type=trustme.KeyType.RSA).issue_cert("127.0.0.1", key_type=trustme.KeyType.RSA)
     certificate, bundle = folder / "server.pem", folder / "bundle.pem"
     issued.private_key_and_cert_chain_pem.write_to_path(certificate)
-    bundle.write_bytes(Path(get_cert_path(True)).read_bytes() + root.cert_pem.bytes())
+    bundle.write_bytes(Path(str(get_cert_path(True))).read_bytes() + root.cert_pem.bytes())
     return certificate, str(bundle)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import fcntl
+import io
 import json
 import os
 import re
@@ -30,6 +31,8 @@ from .terminal import clear, say, show
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return 0 on success, 1 after an error (which is printed)."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # tables have lines that not every encoding has
     try:
         with _one_at_a_time():
             options.run(options)

@@ -33,17 +33,20 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
     """
     total, found = len(PACKAGE.findall(requirements.read_text())), 0
     command = [*pip, "install", "--no-deps", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
-    with (
-        log.open("w") as log_file,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
-    ):
-        for line in process.stdout or ():
-            log_file.write(line)
-            if package := FOUND.match(line):
-                found = min(found + 1, total)
-                show(f"  {found} of {total}: {package[1]}")
-            elif line.startswith("Installing collected packages"):
-                show(f"  {found} of {total}: unpacking")
+    try:
+        with (
+            log.open("w") as log_file,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+        ):
+            for line in process.stdout or ():
+                log_file.write(line)
+                if package := FOUND.match(line):
+                    found = min(found + 1, total)
+                    show(f"  {found} of {total}: {package[1]}")
+                elif line.startswith("Installing collected packages"):
+                    show(f"  {found} of {total}: unpacking")
+    except OSError as error:
+        sys.exit(f"error: {log} can't be written: {error.strerror}. Free space there, or let this user write there")
     clear()
     if process.returncode:
         output = log.read_text()

@@ -182,9 +182,10 @@ def check(urls: Mapping[str, str], proxy: str = "") -> None:
     """Run `global-integers check` against regions and their URLs. It prints its result. `proxy`: see `mint`."""
     print("global-integers check", flush=True)
     through = dict.fromkeys(("http_proxy", "HTTP_PROXY"), proxy) | {"no_proxy": "", "NO_PROXY": ""} if proxy else {}
+    source, encoding = str(ROOT / "client" / "src"), f"{sys.stdout.encoding or ''}:replace"
     done = subprocess.run(
         [sys.executable, "-m", "global_integers", "--urls", json.dumps(dict(urls)), "--no-sign", "check"],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), **through},
+        env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": encoding, **through},
         check=False,
     )
     if done.returncode:

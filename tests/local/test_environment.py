@@ -97,11 +97,12 @@ import os, runpy, sys
 try:
     runpy.run_module(sys.argv[1], run_name="__main__", alter_sys=True)
 except SystemExit:
-    print(*sorted(os.environ))
+    pass
+print(*sorted(os.environ))
 """
 
 
-@pytest.mark.parametrize("module", ["local", "bench", "chaos"])
+@pytest.mark.parametrize("module", ["local", "bench", "bench.price", "bench.reconcile", "chaos"])
 def test_a_run_begins_without_what_is_for_other_machines(module: str) -> None:
     shown = subprocess.run(
         [sys.executable, "-c", PRINTED, module, "--help"],
@@ -133,6 +134,13 @@ def run(machine: Machine, *arguments: str, **variables: str) -> "subprocess.Comp
 @pytest.mark.parametrize("wrong", ROUNDS)
 def test_the_demo_works_whatever_the_environment_says(small: Machine, wrong: dict[str, str]) -> None:
     shown = run(small, "demo", **wrong)
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "integers minted; no problems" in shown.stdout
+
+
+def test_the_demo_works_in_any_encoding(small: Machine) -> None:
+    shown = run(small, "demo", PYTHONIOENCODING="ascii")
 
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "integers minted; no problems" in shown.stdout

@@ -100,6 +100,12 @@ def test_a_variable_that_misleads_pip_is_named(
     assert named.split(", ") == sorted(["PIP_INDEX_URL", variable])
 
 
+@pytest.mark.parametrize("log", ["/dev/full", "/dev/null/log"])
+def test_a_log_that_cant_be_written_is_named(requirements: Path, log: str) -> None:
+    with pytest.raises(SystemExit, match=f"error: {log} can't be written: .*. Free space there"):
+        install(requirements, Path(log), pip("Collecting one==1.0"))
+
+
 @pytest.mark.usefixtures("no_variables")
 def test_another_error_is_pips_own(requirements: Path) -> None:
     log = requirements.with_name("install.log")
