@@ -19,6 +19,8 @@ if find_spec("ministack") is None:
 try:
     from .command_line import main
 except FileNotFoundError as error:  # a library looks for a folder for temporary files
+    if error.filename:
+        raise
     sys.exit(f"error: {error.strerror}: free space in one of them, or set TMPDIR to another folder")
 
 gc.set_threshold(100_000)  # a command lives for seconds; looking for cycles more often takes a sixth of its time

@@ -1,7 +1,6 @@
 """The commands of `python -m local`: their options, and what each does."""
 
 import argparse
-import errno
 import fcntl
 import io
 import json
@@ -19,7 +18,7 @@ from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
 from .operator_commands import Deployed, demo, logs, lose, status
-from .paths import FREE_SPACE, VERSION, LocalError, command, start_afresh, state_folder, storage_problem
+from .paths import FREE_SPACE, FULL, VERSION, LocalError, command, start_afresh, state_folder, storage_problem
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
@@ -205,7 +204,8 @@ def _up(options: argparse.Namespace) -> None:
         ended = (
             "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
         )
-        full = f"\n{state_folder()}: {FREE_SPACE}" if os.strerror(errno.ENOSPC) in str(error) else ""  # at the server
+        space = any(os.strerror(number) in str(error) for number in FULL)  # at the server
+        full = f"\n{state_folder()}: {FREE_SPACE}" if space else ""
         raise LocalError(f"{error}{full}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
     if options.suppress_outputs:

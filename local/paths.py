@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,10 +31,13 @@ def write(path: Path, text: str) -> None:
         fresh.write_text(text)
         fresh.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            fresh.unlink()  # what was written of it takes space
         raise OSError(error.errno, error.strerror, str(fresh)) from error
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a write says where there is no space."""
 
 FREE_SPACE = (
     "Free space there, or raise the limit (quota, ulimit), then run the same command again: it goes on from here"

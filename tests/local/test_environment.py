@@ -1,6 +1,7 @@
 """The user's environment: what is for other machines has no effect here, and a folder that can't be used is named."""
 
 import os
+import resource
 import subprocess
 import sys
 from itertools import zip_longest
@@ -246,7 +247,16 @@ def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
     changed = limited(1000, *fresh.command("us-east-1", settings=("memorySize=512",)))
     problem = f"error: {fresh.folder}/dev.new: File too large. {FREE_SPACE}\n"
     assert (changed.returncode, changed.stderr) == (1, problem)
+    assert not (fresh.folder / "dev.new").exists()
     assert fresh.up("us-east-1", settings=("memorySize=512",)).returncode == 0
+
+    resource.prlimit(fresh.server(), resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    at_the_server = fresh.up("us-east-1", settings=("memorySize=1024",))
+    assert at_the_server.returncode == 1
+    assert "File too large" in at_the_server.stderr
+    assert f"\n{fresh.folder}: {FREE_SPACE}\n" in at_the_server.stderr
+    resource.prlimit(fresh.server(), resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert fresh.up("us-east-1", settings=("memorySize=1024",)).returncode == 0
     assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == minted + 1
 
 
