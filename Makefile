@@ -20,7 +20,7 @@ help:
 
 # Deploy on this machine, mint everywhere, print a table.
 demo: .venv/local
-	@$(BIN)/python -m local up --stack $(STACK)
+	@$(BIN)/python -m local up --suppress-outputs --stack $(STACK)
 	@$(BIN)/python -m local demo --stack $(STACK)
 
 # Deploy on this machine, or apply what has changed since.

@@ -6,15 +6,16 @@ interleaved rounds, each subject in a process of its own. Then the client, over 
 """
 
 import argparse
-import ssl
 import tempfile
 from pathlib import Path
 
 import trustme
+from botocore.httpsession import get_cert_path
 
 from bench import callers
 from bench.figures import FILE, write
 from bench.functions import SUBJECTS, measure, table
+from local.environment import isolate
 from local.paths import ROOT
 
 SECURE = ("empty", "tutorial", "one")
@@ -44,18 +45,16 @@ def main() -> None:
 def _certificates(folder: Path) -> tuple[Path, str]:
     """Write a server's key with its chain, as AWS's endpoints have one, and the bundle that both sides trust.
 
-    The bundle has this machine's roots and the chain's root. The root's name begins like Amazon's.
+    The bundle has the roots that boto3 trusts, and the chain's root. The root's name begins like Amazon's.
     """
     root = trustme.CA(organization_name="Amazon Root CA, as bench has it", key_type=trustme.KeyType.RSA)
     issued = root.create_child_ca(key_type=trustme.KeyType.RSA).issue_cert("127.0.0.1", key_type=trustme.KeyType.RSA)
     certificate, bundle = folder / "server.pem", folder / "bundle.pem"
     issued.private_key_and_cert_chain_pem.write_to_path(certificate)
-    usual = ssl.get_default_verify_paths().cafile
-    if not usual:  # None if there is none
-        raise SystemExit("this machine has no file of root certificates; set SSL_CERT_FILE to one")
-    bundle.write_bytes(Path(usual).read_bytes() + root.cert_pem.bytes())
+    bundle.write_bytes(Path(str(get_cert_path(True))).read_bytes() + root.cert_pem.bytes())
     return certificate, str(bundle)
 
 
 if __name__ == "__main__":
+    isolate()
     main()

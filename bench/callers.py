@@ -201,7 +201,10 @@ def stack() -> Generator[Urls]:
 
         def local(*arguments: str) -> str:
             command = [sys.executable, "-m", "local", *arguments]
-            return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            return done.stdout
 
         local("up", "--port", "0")
         try:

@@ -26,6 +26,7 @@ from bench.figures import aligned
 from bench.reconcile import reconciled_world
 from components.domain.capacity import CHECKERS
 from components.settings.names import ResourceNames
+from local.environment import isolate
 from tests.components import aws_answers as aws  # what stands for AWS where the program is run without it
 from tests.components.recording import Deployment
 from tests.components.running import PREFIX, THREE, config, deploy
@@ -200,4 +201,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    isolate()
     print(table())

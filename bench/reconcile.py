@@ -38,6 +38,7 @@ from bench.figures import aligned
 from bench.stand_in import KEYS, Stored, StoredTable, Tables, serving, size_of
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
+from local.environment import isolate
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -282,4 +283,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    isolate()
     main()

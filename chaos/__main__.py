@@ -10,6 +10,8 @@ from itertools import product
 from random import Random
 from threading import Event, Thread
 
+from local.environment import isolate
+
 from .clients import CLIENTS, ChaosClient, Entry, minting
 from .events import EVENTS, LARGEST_BLOCK, Events
 from .history import Duplicate, History
@@ -207,4 +209,5 @@ def _chosen(names: Sequence[str], text: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    isolate()
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 import argparse
 import fcntl
+import io
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
 from .operator_commands import Deployed, demo, logs, lose, status
-from .paths import VERSION, LocalError, command, start_afresh, state_folder
+from .paths import FREE_SPACE, FULL, VERSION, LocalError, command, start_afresh, state_folder, storage_problem
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
@@ -29,16 +30,31 @@ from .terminal import clear, say, show
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return 0 on success, 1 after an error (which is printed)."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # tables have lines that not every encoding has
     try:
         with _one_at_a_time():
             options.run(options)
+        sys.stdout.flush()
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `… | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if not (problem := storage_problem(error)):
+            raise
+        if error.filename is None:
+            _discard_output()
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
     return 0
+
+
+def _discard_output() -> None:
+    """Discard what isn't written yet: Python would try it once more at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_number(0, MAX_PORT, f"a port; 1 to {MAX_PORT} are allowed, and 0 for a free one"),
         help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; if taken, a free one)",
     )
+    up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
     add(lambda options: print(status(options.stack)), "status", "print regions, URLs, layouts and alarms", "")
 
@@ -187,8 +204,12 @@ def _up(options: argparse.Namespace) -> None:
         ended = (
             "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
         )
-        raise LocalError(f"{error}{ended}") from error
+        space = any(os.strerror(number) in str(error) for number in FULL)  # at the server
+        full = f"\n{state_folder()}: {FREE_SPACE}" if space else ""
+        raise LocalError(f"{error}{full}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
+    if options.suppress_outputs:
+        return
     print(as_text(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")

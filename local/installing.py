@@ -3,12 +3,14 @@
 pip prints a hundred lines. They go to a file. A terminal shows one line with the progress, and an error is short.
 """
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .environment import network_variables
 from .terminal import clear, end_on_ctrl_c, show
 
 PACKAGE = re.compile(r"^[A-Za-z0-9._-]+==", re.MULTILINE)
@@ -31,17 +33,20 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
     """
     total, found = len(PACKAGE.findall(requirements.read_text())), 0
     command = [*pip, "install", "--no-deps", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
-    with (
-        log.open("w") as log_file,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
-    ):
-        for line in process.stdout or ():
-            log_file.write(line)
-            if package := FOUND.match(line):
-                found = min(found + 1, total)
-                show(f"  {found} of {total}: {package[1]}")
-            elif line.startswith("Installing collected packages"):
-                show(f"  {found} of {total}: unpacking")
+    try:
+        with (
+            log.open("w") as log_file,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+        ):
+            for line in process.stdout or ():
+                log_file.write(line)
+                if package := FOUND.match(line):
+                    found = min(found + 1, total)
+                    show(f"  {found} of {total}: {package[1]}")
+                elif line.startswith("Installing collected packages"):
+                    show(f"  {found} of {total}: unpacking")
+    except OSError as error:
+        sys.exit(f"error: {log} can't be written: {error.strerror}. Free space there, or let this user write there")
     clear()
     if process.returncode:
         output = log.read_text()
@@ -50,7 +55,9 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
             why = "the package index can't be reached. Check the network, or the proxy that pip uses, and try again"
         else:
             why = errors[-1] if errors else f"pip ended with status {process.returncode}"
-        sys.exit(f"error: {requirements} can't be installed: {why}. pip's output is in {log}")
+        set_ = ", ".join(network_variables(os.environ))
+        hint = f" pip follows these variables of the environment; unset those that are wrong: {set_}." if set_ else ""
+        sys.exit(f"error: {requirements} can't be installed: {why.rstrip('.')}.{hint} pip's output is in {log}")
 
 
 if __name__ == "__main__":

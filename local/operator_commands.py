@@ -182,9 +182,10 @@ def check(urls: Mapping[str, str], proxy: str = "") -> None:
     """Run `global-integers check` against regions and their URLs. It prints its result. `proxy`: see `mint`."""
     print("global-integers check", flush=True)
     through = dict.fromkeys(("http_proxy", "HTTP_PROXY"), proxy) | {"no_proxy": "", "NO_PROXY": ""} if proxy else {}
+    source, encoding = str(ROOT / "client" / "src"), f"{sys.stdout.encoding or ''}:replace"
     done = subprocess.run(
         [sys.executable, "-m", "global_integers", "--urls", json.dumps(dict(urls)), "--no-sign", "check"],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), **through},
+        env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": encoding, **through},
         check=False,
     )
     if done.returncode:
@@ -278,16 +279,18 @@ def demo(stack: str) -> None:
         raise LocalError("the process that stands for the domain has ended. To start it, run `up` again as before")
     try:
         minted = mint_everywhere(exported, proxy)
-        print(f"\n{table(exported, minted)}\n")
-        exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
-        if local:
-            print(f"minted at the domain, {local}: {mint_once_moved(local)}\n")
-        check(exported["urls"], proxy)
-        url = next(iter(exported["urls"].values()))
-        print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}")
-        if local:
-            paused = f"'paused=[\"{exported['regions'][0]}\"]'"
-            print(f"take a region down:  run `up` again as before, with -c {paused} added. Within seconds,")
-            print(f"                     the domain answers from the next region: curl {local}")
+        moved = mint_once_moved(local) if local else None
     except OSError as error:
         raise LocalError(f"minting failed: {error}\n{aws_server.SERVICE.log_end()}") from error
+    print(f"\n{table(exported, minted)}\n")
+    if local:
+        print(f"minted at the domain, {local}: {moved}\n")
+    exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
+    check(exported["urls"], proxy)
+    url = next(iter(exported["urls"].values()))
+    print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}")
+    print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
+    if local:
+        paused = f"'paused=[\"{exported['regions'][0]}\"]'"
+        print(f"take a region down:  run `up` again as before, with -c {paused} added. Within seconds,")
+        print(f"                     the domain answers from the next region: curl {local}")

@@ -1,7 +1,9 @@
 """Paths, and what every module here needs. All that a local run leaves behind is under `.local/`."""
 
+import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,9 +16,53 @@ class LocalError(Exception):
     """An error for the user: one message that says what to do."""
 
 
+FOLDER_VARIABLE = "GLOBAL_INTEGERS_LOCAL"
+
+
 def state_folder() -> Path:
     """Return `.local/` in the repository, or `GLOBAL_INTEGERS_LOCAL` (the tests keep theirs apart)."""
-    return Path(os.environ.get("GLOBAL_INTEGERS_LOCAL") or ROOT / ".local")
+    return Path(os.environ.get(FOLDER_VARIABLE) or ROOT / ".local").absolute()
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: whatever happens, it has the text or is as before. An `OSError` names it."""
+    fresh = path.with_suffix(".new")
+    try:
+        fresh.write_text(text)
+        fresh.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            fresh.unlink()  # what was written of it takes space
+        raise OSError(error.errno, error.strerror, str(fresh)) from error
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a write says where there is no space."""
+
+FREE_SPACE = (
+    "Free space there, or raise the limit (quota, ulimit), then run the same command again: it goes on from here"
+)
+
+
+def storage_problem(error: OSError) -> str:
+    """Return what is wrong with the output or the state folder, and what to do. Empty: the error is about neither."""
+    folder = state_folder()
+    path = Path(error.filename) if isinstance(error.filename, str) else None
+    if path is None and error.errno in FULL:
+        return f"the output can't be written: {error.strerror}; what was done stays done"
+    if path is None or not (path.is_relative_to(folder) or folder.is_relative_to(path)):
+        return ""
+    if error.errno in FULL:
+        return f"{path}: {error.strerror}. {FREE_SPACE}"
+    if path != folder and path.is_relative_to(folder):
+        return (
+            f"{path}: {error.strerror}. A file is kept there: remove what is in its way, or let this user write it; or "
+            f"set the environment variable {FOLDER_VARIABLE} to another folder"
+        )
+    return (
+        f"{path}: {error.strerror}. All that runs here is recorded in {folder}, which must be a folder that this user "
+        f"may write to: make it one, or set the environment variable {FOLDER_VARIABLE} to another folder"
+    )
 
 
 def command(arguments: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +12,15 @@ from typing import Any, cast
 
 import yaml
 
-from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder
+from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder, write
 
 EXAMPLE = "`global-integers:lease: 1`"
 
 PART = re.compile(r"""(?P<setting>\w+)(\.|\[)["']?(?P<entry>[^"'\]]+)["']?\]?""")
 """A part of a setting, as `pulumi config set --path` takes it: `regions[3]`, `floors.orders`, `floors["*"]`."""
+
+AWS = "aws:"
+HOME = "aws:region"
 
 RESERVED = frozenset({"server", "gateway", "domain"})
 """Stacks can't be called so: the records of processes have these names in the state folder."""
@@ -56,10 +59,12 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
         if _full(key, name) != key and _full(key, name) in settings:
             raise LocalError(f"{path.name}: {key} and {_full(key, name)} are the same setting; keep one of them")
         values[_full(key, name)] = _text(f"{path.name}: {key}", value)
+    _check_keys(path.name, (key for key in values if key.startswith(AWS)), described)
     for override in overrides:
         key, equals, value = override.partition("=")
-        if not equals or not key:
+        if not equals or not key or key.endswith(":"):
             raise LocalError(f"-c {override}: not of the form key=value; for a list: -c 'regions=[\"us-east-1\"]'")
+        _check_keys(f"-c {override}", (key,), described, here=True)
         part = PART.fullmatch(key.removeprefix(f"{name}:"))
         kind = described["config"].get(part["setting"], {}).get("type") if part else None
         if part and kind in ("array", "object"):
@@ -68,6 +73,31 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
             raise LocalError(f"-c {override}: write the whole value: -c {instead}")
         values[_full(key, name)] = value
     return values
+
+
+def _check_keys(where: str, keys: Iterable[str], described: Mapping[str, Any], *, here: bool = False) -> None:
+    """Refuse keys that nothing reads. Those of the project's own namespace are left to the program.
+
+    `here`: also those that have no effect on this machine, since only the AWS provider reads them.
+    """
+    own = f"{described['name']}:"
+    others = [key for key in keys if ":" in key and not key.startswith(own) and key != HOME]
+    if not others:
+        return
+    from pulumi_aws import ProviderArgs  # with all of Pulumi, which few commands need
+
+    from components.settings.values import camel, did_you_mean
+
+    provider = {AWS + camel(name) for name, of in vars(ProviderArgs).items() if isinstance(of, property)}
+    for key in others:
+        if here and re.split(r"[.\[]", key)[0] in provider - {HOME}:
+            raise LocalError(f"{where}: {key} is for AWS and has no effect on this machine; leave it out")
+        if key not in provider:
+            known = sorted({HOME, *(own + name for name in described["config"])})
+            namespace, _, rest = key.partition(":")
+            candidates = known if here else {*known, *provider}
+            meant = did_you_mean(f"{namespace.lower()}:{rest}", candidates) or f"; known are {', '.join(known)}"
+            raise LocalError(f"{where}: nothing reads {key}{meant}")
 
 
 def _with_part(text: str, kind: str, entry: str, value: str) -> list[Any] | dict[str, Any]:
@@ -237,8 +267,6 @@ class State:
         if self.frozen:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._path.with_suffix(".new")
         rest = json.dumps({"version": VERSION, "stack": self.stack, "outputs": self.outputs})
         resources = ",\n".join(made.text for made in self.resources.values())
-        fresh.write_text(f'{rest[:-1]}, "resources": [\n{resources}\n]}}')
-        fresh.replace(self._path)
+        write(self._path, f'{rest[:-1]}, "resources": [\n{resources}\n]}}')

@@ -194,6 +194,6 @@ def _unread_keys(project: str, known: set[str]) -> Iterable[str]:
     for key in sorted({*CONFIG.get(), *get_config_env()}):  # from a test, and from the engine
         namespace, _, name = key.partition(":")
         if namespace == project and name not in known:
-            yield unknown_setting(name, known)
+            yield unknown_setting(name, known, [NOT_IN_PROJECT_NAMESPACE["home"]])
         elif namespace != project and SequenceMatcher(None, namespace.lower(), project.lower()).ratio() >= RESEMBLES:
             yield f"{key}: nothing reads the namespace {namespace!r}; did you mean {project}:{name}?"

@@ -160,10 +160,10 @@ def camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def unknown_setting(name: str, known: Iterable[str]) -> str:
-    """Return what is wrong with a setting that doesn't exist."""
+def unknown_setting(name: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> str:
+    """Return what is wrong with a setting that doesn't exist. `elsewhere`: others that may be meant."""
     known = sorted(known)
-    hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+    hint = did_you_mean(name, [*known, *elsewhere]) or f"; known are {', '.join(known)}"
     return f"{name}: there is no such setting{hint}"
 
 

@@ -286,7 +286,7 @@ def _user_error(error: BaseException) -> BaseException:
     found: BaseException | None = error
     seen: list[BaseException] = []  # a chain may lead back: Pulumi raises an error again where it was handled
     while found is not None and found not in seen:
-        if isinstance(found, LocalError):
+        if isinstance(found, LocalError | OSError):  # an OSError: the state can't be written
             return found
         if isinstance(found, pulumi.RunError) or str(found).startswith("invoke of "):  # a provider function failed
             return LocalError(str(found))

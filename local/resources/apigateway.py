@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..apigateway.data_model import InvalidDocument, RestApi, imported
-from ..paths import LocalError
+from ..paths import LocalError, write
 from ..stack import Made
 from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
@@ -68,11 +68,8 @@ def _imported(body: str) -> RestApi:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that is read at any time."""
     path.parent.mkdir(exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text)
-    fresh.replace(path)
+    write(path, text)
 
 
 class _RestApi(Kind):

@@ -1,11 +1,13 @@
 """What every kind of resource can do, and the clients of AWS that it uses."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import boto3
+import botocore.session
 from botocore.config import Config
 
 from ..stack import Made
@@ -20,6 +22,13 @@ ANYWHERE = "us-east-1"
 """Where a global service is called: the region doesn't matter."""
 
 
+BUILT_IN: dict[str, tuple[None, None, Any, Any]] = {
+    name: (None, None, default, convert)
+    for name, (_, _, default, convert) in botocore.session.Session.SESSION_VARIABLES.items()
+} | dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
+"""botocore's settings with their defaults: none is read from the environment or from the user's files."""
+
+
 class Aws:
     """Clients of the server at this URL, one per service and region, with none of the user's settings.
 
@@ -30,7 +39,8 @@ class Aws:
     def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test"), dynamodb: str | None = None) -> None:
         self.endpoint = endpoint
         self.dynamodb = dynamodb or endpoint
-        self.session = boto3.Session(aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
+        core = botocore.session.Session(session_vars=BUILT_IN)
+        self.session = boto3.Session(botocore_session=core, aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = Lock()
 

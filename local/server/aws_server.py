@@ -1,6 +1,7 @@
 """The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
@@ -54,7 +55,8 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         "LOG_LEVEL": "WARNING",
     }
     server = SERVICE.launch(port, environment={**environment, **(more or {})})
-    _port_file().write_text(f"{server.port}\n")
+    with suppress(OSError):  # the next server may begin on another port then
+        _port_file().write_text(f"{server.port}\n")
     return server
 
 

@@ -18,7 +18,7 @@ from threading import Lock
 
 import psutil
 
-from ..paths import ROOT, VERSION, LocalError, command, state_folder
+from ..paths import ROOT, VERSION, LocalError, command, state_folder, write
 from ..terminal import uninterrupted
 
 
@@ -149,9 +149,12 @@ class BackgroundService:
                 start_new_session=True,  # Ctrl-C at `up` is not for it
             )
             server = Server(process.pid, port)
-            fresh = self.record.with_suffix(".new")
-            fresh.write_text(json.dumps(asdict(server)))
-            fresh.replace(self.record)
+            try:
+                write(self.record, json.dumps(asdict(server)))
+            except OSError:
+                process.kill()
+                process.wait()
+                raise
         _children.append(process)
         while process.poll() is None and not self.alive(process.pid):
             time.sleep(0.001)  # its command line is empty for an instant

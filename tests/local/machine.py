@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from threading import Condition, Event
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -45,13 +45,13 @@ class Machine:
         self.checkout = checkout
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def start(self, *arguments: str) -> Command:
+    def start(self, *arguments: str, stdout: IO[str] | int = subprocess.PIPE) -> Command:
         """Start a command in a process of its own, as a user does."""
         return Command(
             [sys.executable, "-m", "local", *arguments],
             cwd=self.checkout,
             env=self.environment,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )

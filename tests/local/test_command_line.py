@@ -77,6 +77,28 @@ def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.needs("make")
+def test_make_demo_shows_each_region_once(deployed: Machine) -> None:
+    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    runs = [line.partition("-m local ")[2].split() for line in planned.splitlines() if "-m local " in line]
+
+    shown = "".join(deployed.run(*run).stdout for run in runs)
+
+    assert [run[0] for run in runs] == ["up", "demo"]
+    first, *others = deployed.outputs()["urls"].values()
+    assert [shown.count(url) for url in (first, *others)] == [2, 1, 1], "once more, to mint by"
+    assert "coordinator: " not in shown
+    (all_outputs,) = [line.split(":")[1].split() for line in shown.splitlines() if line.startswith("all outputs:")]
+    assert (
+        json.loads(
+            subprocess.run(
+                [*all_outputs, "--json"], cwd=ROOT, env=deployed.environment, capture_output=True, check=True
+            ).stdout
+        )
+        == deployed.outputs()
+    )
+
+
 def test_wrong_settings_are_reported_and_change_nothing(deployed: Machine) -> None:
     url = deployed.outputs()["urls"]["us-east-1"]
 

@@ -96,7 +96,7 @@ def test_a_stack_without_a_file_is_refused(project: Path) -> None:
             configuration(stack)
 
 
-@pytest.mark.parametrize("override", ["regions", "=1", ""])
+@pytest.mark.parametrize("override", ["regions", "=1", "", "aws:=x", "x:=1", ":=1"])
 def test_an_override_without_key_or_value_is_refused(project: Path, override: str) -> None:
     (project / "Pulumi.dev.yaml").touch()
 
@@ -120,6 +120,57 @@ def test_a_part_of_a_setting_is_refused(project: Path, override: str, instead: s
     with pytest.raises(LocalError) as refused:
         configuration("dev", [override])
     assert str(refused.value) == f"-c {override}: write the whole value: -c {instead}"
+
+
+@pytest.mark.parametrize(
+    ("override", "refusal"),
+    [
+        ("aws:rgion=x", "nothing reads aws:rgion; did you mean 'aws:region'?"),
+        ("aws:Region=x", "nothing reads aws:Region; did you mean 'aws:region'?"),
+        ("AWS:region=x", "nothing reads AWS:region; did you mean 'aws:region'?"),
+        ("aws:region.name=x", "nothing reads aws:region.name; did you mean 'aws:region'?"),
+        ("aws:region[0]=x", "nothing reads aws:region[0]; did you mean 'aws:region'?"),
+        (":lease=2", "nothing reads :lease; did you mean 'x:lease'?"),
+        ("X:lease=2", "nothing reads X:lease; did you mean 'x:lease'?"),
+        ("xx:floors={}", "nothing reads xx:floors; did you mean 'x:floors'?"),
+        ("pulumi:tags={}", "nothing reads pulumi:tags; known are aws:region, x:floors, x:lease, x:regions"),
+        ("datadog:apiKey=x", "nothing reads datadog:apiKey; known are aws:region, "),
+        ("aws:profile=work", "aws:profile is for AWS and has no effect on this machine; leave it out"),
+        ("aws:endpoints[0].lambda=x", "aws:endpoints[0].lambda is for AWS and has no effect on this machine"),
+        ("aws:defaultTags.tags.team=x", "aws:defaultTags.tags.team is for AWS and has no effect on this machine"),
+        ("aws:s3UsEast1RegionalEndpoint=x", "aws:s3UsEast1RegionalEndpoint is for AWS and has no effect"),
+    ],
+)
+def test_a_key_that_nothing_reads_is_refused(project: Path, override: str, refusal: str) -> None:
+    (project / "Pulumi.dev.yaml").touch()
+
+    with pytest.raises(LocalError) as refused:
+        configuration("dev", ["lease=2", override])
+    assert str(refused.value).startswith(f"-c {override}: {refusal}")
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("aws:rgion", "aws:region"),
+        ("aws:skipRegionValidaton", "aws:skipRegionValidation"),
+        ("aws:endpoint", "aws:endpoints"),
+        ("aws:region.name", "aws:region"),
+    ],
+)
+def test_a_misspelt_key_of_aws_in_the_file_is_refused(project: Path, key: str, meant: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text(f"config: {{'{key}': x}}")
+
+    with pytest.raises(LocalError) as refused:
+        configuration("dev")
+    assert str(refused.value) == f"Pulumi.dev.yaml: nothing reads {key}; did you mean '{meant}'?"
+
+
+def test_the_file_may_have_what_pulumi_and_other_providers_read(project: Path) -> None:
+    keys = ("aws:profile", "aws:region", "aws:skipMetadataApiCheck", "pulumi:tags", "datadog:apiKey")
+    (project / "Pulumi.dev.yaml").write_text("config:\n" + "".join(f"  {key}: v\n" for key in keys))
+
+    assert configuration("dev") == {"x:lease": "1", **dict.fromkeys(keys, "v")}
 
 
 def test_what_is_no_part_of_a_setting_is_left_to_the_program(project: Path) -> None:

@@ -2,12 +2,14 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from local.environment import network_variables
 from local.installing import install
 from local.paths import ROOT
 
@@ -50,21 +52,61 @@ def test_pips_lines_are_in_a_file(requirements: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
+@pytest.fixture
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable tells pip how to reach the index."""
+    for name in network_variables(os.environ):
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("no_variables")
 def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = requirements.with_name("install.log")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
-    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
 
     with pytest.raises(SystemExit) as ended:
         install(requirements, log)
 
     assert str(ended.value) == (
         f"error: {requirements} can't be installed: the package index can't be reached. Check the network, or the "
-        f"proxy that pip uses, and try again. pip's output is in {log}"
+        "proxy that pip uses, and try again. pip follows these variables of the environment; unset those that are "
+        f"wrong: PIP_INDEX_URL. pip's output is in {log}"
     )
     assert "127.0.0.1" in log.read_text()
 
 
+@pytest.mark.usefixtures("no_variables")
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HTTPS_PROXY", "http://[::1"),
+        ("https_proxy", "socks5://127.0.0.1:9"),
+        ("all_proxy", "socks5://127.0.0.1:9"),
+        ("REQUESTS_CA_BUNDLE", "/dev/null/nowhere"),
+        ("SSLKEYLOGFILE", "/dev/null/nowhere"),
+        ("PIP_TIMEOUT", "long"),
+    ],
+)
+def test_a_variable_that_misleads_pip_is_named(
+    requirements: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "https://127.0.0.1:9/simple/")
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SystemExit) as ended:
+        install(requirements, requirements.with_name("install.log"))
+
+    (named,) = re.findall(r"unset those that are wrong: (.*?)\.", str(ended.value))
+    assert named.split(", ") == sorted(["PIP_INDEX_URL", variable])
+
+
+@pytest.mark.parametrize("log", ["/dev/full", "/dev/null/log"])
+def test_a_log_that_cant_be_written_is_named(requirements: Path, log: str) -> None:
+    with pytest.raises(SystemExit, match=f"error: {log} can't be written: .*. Free space there"):
+        install(requirements, Path(log), pip("Collecting one==1.0"))
+
+
+@pytest.mark.usefixtures("no_variables")
 def test_another_error_is_pips_own(requirements: Path) -> None:
     log = requirements.with_name("install.log")
 

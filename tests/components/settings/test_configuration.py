@@ -257,6 +257,13 @@ def test_the_local_stack_reaches_no_service_of_aws() -> None:
     assert {url.rpartition(":")[0] for url in endpoints.values()} == {"http://127.0.0.1"}
 
 
+@pytest.mark.parametrize("key", ["aws.region", "awsRegion", "aws:region", "aws-region"])
+def test_the_home_region_in_the_projects_namespace_is_refused(key: str) -> None:
+    (line,) = refusals(config(HOME) | {f"{PROJECT}:{key}": "eu-west-1"})
+
+    assert f"{key}: there is no such setting; did you mean 'aws:region'?" in line
+
+
 @pytest.mark.parametrize("namespace", ["globalintegers", "global_integers", "Global-Integers", "global-integer"])
 def test_a_misspelt_namespace_is_refused(namespace: str) -> None:
     """Pulumi hands it over without a word: the URLs would stay public."""
