@@ -5,6 +5,7 @@ and the largest integers, on tables in memory that count DynamoDB's units. Of ea
 response, the most units and the longest log lines are priced (`price_list.py`), at the highest rate that the function
 serves. What creates counters or grants integers is done by the coordinator's own code, for three regions.
 
+Fenced counters are left out: their requests wait for up to two seconds, and so take fewer writes a second than others.
 Data is what is in HTTP's messages. What TLS adds, and what AWS may charge for refused connections, isn't counted.
 """
 
