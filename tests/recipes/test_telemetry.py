@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from global_integers import Integers, Requested
+from global_integers import Integers, Leased, Requested
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -79,6 +79,7 @@ def test_events_are_spans_and_metrics(
     observe = runpy.run_path(str(tmp_path / "service.py"))["observe"]
     observe(Requested("us-west-2", "health", 0.5, None))
     observe(Requested("us-west-2", "counter 'slow'", 1.5, None))
+    observe(Leased("orders", "us-east-1", 100))
 
     assert capsys.readouterr().out == "1\n"
     *asked, order, slow = spans.get_finished_spans()
@@ -98,4 +99,4 @@ def test_events_are_spans_and_metrics(
     (failover,) = measured["global_integers.failovers"]
     assert (failover.value, dict(failover.attributes)) == (1, {"failed": "eu-west-1", "following": "us-east-1"})
     (leased,) = measured["global_integers.leased"]
-    assert (leased.value, dict(leased.attributes)) == (1, {"counter": "orders", "region": "us-east-1"})
+    assert (leased.value, dict(leased.attributes)) == (100, {"counter": "orders", "region": "us-east-1"})
