@@ -17,13 +17,13 @@ SETTINGS = (
 
 
 def at_root(machine: Machine) -> dict[str, str]:
-    """Mint one integer at every door's `/`, and return the counters by the doors."""
+    """Mint one integer at `/` of every URL, and return their counters."""
     outputs = machine.outputs()
-    doors = {name: outputs[name][REGION] for name in ("urls", "gatewayUrls")}
-    doors |= {name: outputs[name] for name in ("localDomainUrl", "localDomainGatewayUrl") if name in outputs}
-    answers = {door: mint(url) for door, url in doors.items()}
+    urls = {name: outputs[name][REGION] for name in ("urls", "gatewayUrls")}
+    urls |= {name: outputs[name] for name in ("localDomainUrl", "localDomainGatewayUrl") if name in outputs}
+    answers = {output: mint(url) for output, url in urls.items()}
     assert {status for status, _ in answers.values()} == {200}, answers
-    return {door: document["counter"] for door, (_, document) in answers.items()}
+    return {output: document["counter"] for output, (_, document) in answers.items()}
 
 
 def test_no_order_of_counters_changes_what_callers_get(fresh: Machine) -> None:
