@@ -14,12 +14,13 @@ import pytest
 from local.paths import ROOT
 from local.resources import Aws
 from tests.local.machine import Machine
+from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
 from tests.recipes.relay import Call, Relay, relay_to
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
-(_, INSTALL), (_, MINT), (_, BROWSER) = blocks("From Node.js")
+(_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From Node.js")
 (_, GENERATE), (_, TYPED) = blocks("Typed clients")
 
 ALLOWED = (
@@ -147,6 +148,7 @@ def test_what_the_page_installs_is_locked() -> None:
     assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node"}
 
 
+@pytest.mark.slow
 def test_the_recipes_have_right_types(minting: Project) -> None:
     (minting.folder / "browser.ts").write_text(BROWSER)
     (minting.folder / "typed.ts").write_text(TYPED)
@@ -155,6 +157,7 @@ def test_the_recipes_have_right_types(minting: Project) -> None:
     assert minting.mistakes() == ""
 
 
+@pytest.mark.slow
 def test_a_wrong_typed_call_is_found(project: Project) -> None:
     project.generate()
     for number, (right, wrong, _) in enumerate(WRONG):
@@ -167,10 +170,11 @@ def test_a_wrong_typed_call_is_found(project: Project) -> None:
 
 
 def test_a_service_in_node_mints_signed(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
-    urls: dict[str, str] = machine.outputs()["urls"]
+    urls = json.loads(as_a_new_user(machine, f'{LOCALLY}echo "$GLOBAL_INTEGERS_URLS"').stdout)
     minted = integers(call(minting, urls, [None, None, "node-1", "node-1"], signed))
     unsigned = call(minting, urls, [None], {**signed, "AWS_SECRET_ACCESS_KEY": "another"})
 
+    assert urls == machine.outputs()["urls"]
     assert len({*minted}) == 3
     assert minted[2] == minted[3]
     assert {n % STRIDE for n in minted} == {minted[0] % STRIDE}, "the first region's"
@@ -237,7 +241,7 @@ def test_a_pages_script_mints_from_a_public_stack(project: Project, url: str) ->
 def test_a_generated_client_mints_a_block(project: Project, url: str) -> None:
     project.generate()
     (project.folder / "typed.ts").write_text(TYPED)
-    done, refused = project.node("typed.ts", URL=url), None
+    done = project.node("typed.ts", URL=url)
     (project.folder / "typed.ts").write_text(TYPED.replace('"orders"', '"nothing"').replace("order-18", "order-19"))
     refused = project.node("typed.ts", URL=url)
 
