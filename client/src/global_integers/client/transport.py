@@ -46,6 +46,8 @@ class TimeLeft(dict[str, float]):
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
+        self.seconds = seconds
+        """For the whole attempt."""
         self._ends = time.monotonic() + seconds
 
     def get(self, key: str, default: Any = None) -> Left:  # noqa: ARG002 (they are all the same)
@@ -189,6 +191,7 @@ class Transport:
         make_http: Callable[[], Any] | None,
         *,
         awaits: bool,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare. `awaits`: whether the HTTP client is one for tasks, whatever its class is."""
         self._url = url
@@ -196,6 +199,7 @@ class Transport:
         self._tell = tell
         self._make_http = make_http
         self._awaits = awaits
+        self._clock = clock
         self._lock = threading.RLock()
         self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
         """Region and path → the last blocks."""
@@ -219,7 +223,7 @@ class Transport:
         Raises:
             CannotSign: the credentials can't be had, which is no region's failure.
         """
-        began = time.monotonic()
+        began = self._clock()
         answer: T | Failure
         try:
             built = http.build_request(
@@ -237,7 +241,7 @@ class Transport:
         except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
         failure = answer.reason if isinstance(answer, Failure) else None
-        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
+        self._tell(Requested(region, request.subject, self._clock() - began, failure))
         return answer
 
     async def _response(
@@ -253,18 +257,28 @@ class Transport:
         streamed: httpx.Response
         if self._awaits:
             async with aclosing(await sent) as streamed:
-                _check(streamed, content, ends)
+                self._check(streamed, content, ends)
                 async for chunk in streamed.aiter_bytes():
                     content += chunk
-                    _check(streamed, content, ends)
+                    self._check(streamed, content, ends)
         else:
             with closing(sent) as streamed:
-                _check(streamed, content, ends)
+                self._check(streamed, content, ends)
                 for chunk in streamed.iter_bytes():
                     content += chunk
-                    _check(streamed, content, ends)
+                    self._check(streamed, content, ends)
         signed, phrase = "authorization" in streamed.request.headers, streamed.reason_phrase
         return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), phrase, signed)
+
+    def _check(self, streamed: httpx.Response, content: bytearray, ends: float) -> None:
+        """Raise an error if the time is over, or what has arrived of a response's body can't be this API's."""
+        encoding = streamed.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):  # that wasn't asked for, and could become very large
+            raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
+        if content and self._clock() > ends:
+            raise httpx.ReadTimeout("")
+        if len(content) > MAX_RESPONSE:
+            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
     def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
@@ -281,17 +295,6 @@ class Transport:
             why = f"the response has integers that were returned before: {answer.first} …"
             return Failure(FailureKind.TRANSIENT, why)
         return answer
-
-
-def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
-    """Raise an error if the time is over, or what has arrived of a response's body can't be this API's."""
-    encoding = streamed.headers.get("content-encoding", "identity")
-    if encoding.strip().lower() not in ("", "identity"):  # that wasn't asked for, and could become very large
-        raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
-    if content and time.monotonic() > ends:
-        raise httpx.ReadTimeout("")
-    if len(content) > MAX_RESPONSE:
-        raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
