@@ -16,6 +16,7 @@ from local.resources import Aws
 from local.server import aws_server
 
 pytest_plugins = [
+    "global_integers.pytest_plugin",
     "tests.dynamodb_local",
     "tests.lambda_.fixtures",
     "tests.local.machine",
