@@ -60,8 +60,8 @@ class Region:
 
         Args:
             fault: "refused": no connection; "timeout": no response, until the client's `attempt_timeout` has passed by
-                the stack's clock; "response lost": it mints, but the connection breaks before the response;
-                "throttled": 429, as if the region were paused; "forbidden": 403; "error": 500; "unavailable": 503.
+                the stack's clock; "response lost": it mints, but the connection breaks before the response
+                (other requests are answered); "throttled": 429, as if the region were paused; "forbidden": 403; "error": 500; "unavailable": 503.
 
         Raises:
             ValueError: there is no such fault.
@@ -95,7 +95,7 @@ class Region:
             return self._response(status, document, {"Content-Type": media_type})
         with self._stack.lock:
             response = self._answer(request)
-        if self.fault == "response lost":
+        if self.fault == "response lost" and request.method == "POST":
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
         return response
 
