@@ -41,7 +41,7 @@ class Stack:
 
     Its clock stands still: only callers' waits and `tick` let time pass, at once. What goes on in the background of an
     `Integers`, such as health checks, is over when its call returns. So every run of a test is the same. Only
-    `lease_seconds` go by the wall clock.
+    leases, their sizes and `lease_seconds`, go by the wall clock.
 
     Attributes:
         regions: in the order of the layout. The first one is the nearest.
@@ -183,12 +183,14 @@ class _Integers(Integers):
     def __init__(self, clock: StoppedClock, urls: dict[str, str], **options: Any) -> None:
         self._clock, self._io = clock, partial(_Threads, clock)
         super().__init__(urls, **options)
+        self.client.regions.spread = max  # no jitter: the order of regions that failed is always the same
 
 
 class _AsyncIntegers(AsyncIntegers):
     def __init__(self, clock: StoppedClock, urls: dict[str, str], **options: Any) -> None:
         self._clock, self._io = clock, partial(_Tasks, clock)
         super().__init__(urls, **options)
+        self.client.regions.spread = max  # no jitter: the order of regions that failed is always the same
 
 
 for _client in (_Integers, _AsyncIntegers):  # as they are shown

@@ -60,8 +60,9 @@ class Region:
 
         Args:
             fault: "refused": no connection; "timeout": no response, until the client's `attempt_timeout` has passed by
-                the stack's clock; "response lost": it mints, but the connection breaks before the response
-                (other requests are answered); "throttled": 429, as if the region were paused; "forbidden": 403; "error": 500; "unavailable": 503.
+                the stack's clock; "response lost": it mints, but the connection breaks before the response (other
+                requests are answered); "throttled": 429, as if the region were paused; "forbidden": 403; "error":
+                500; "unavailable": 503.
 
         Raises:
             ValueError: there is no such fault.
