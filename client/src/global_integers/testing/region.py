@@ -91,7 +91,7 @@ class Region:
         if self.fault == "timeout":
             self._stack.clock.wait(request.extensions["timeout"].seconds)
             raise httpx.ReadTimeout("", request=request)
-        if self.fault in FAULTS:
+        if self.fault is not None and self.fault in FAULTS:
             status, media_type, document = FAULTS[self.fault]
             return self._response(status, document, {"Content-Type": media_type})
         with self._stack.lock:
