@@ -34,6 +34,7 @@ SHARING = {
         "tests/client/test_domain_signing.py",
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
+        "tests/client/test_testing.py",
     ),
     "opened": (
         "tests/local/stacks/test_open_counters.py",

@@ -1,7 +1,6 @@
 """The stack in memory: clients of it get the same as those of a deployment, and no test of an application waits."""
 
 import asyncio
-import os
 import re
 import socket
 import subprocess
@@ -11,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain
-from pathlib import Path
 from typing import Any, cast, get_args
 
 import pytest
@@ -437,14 +435,3 @@ def test_pytest_finds_the_fixture_and_imports_little() -> None:
 
     assert done.stdout.split() == ["global_integers", "global_integers.pytest_plugin"]
     assert not any("pytest" in needed for needed in project["dependencies"])
-
-
-def test_the_page_shows_a_test_that_passes(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "client.md").read_text()
-    (program,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "integers_stack" in block)
-    (tmp_path / "test_page.py").write_text(program)
-    environment = {"PYTHONPATH": str(ROOT / "client" / "src"), "PATH": os.environ["PATH"]}
-    command = [sys.executable, "-m", "pytest", "-p", "global_integers.pytest_plugin", "-p", "no:cacheprovider", "-W"]
-    done = subprocess.run([*command, "error", "."], cwd=tmp_path, env=environment, capture_output=True, text=True)
-
-    assert "2 passed" in done.stdout, done.stdout
