@@ -16,6 +16,7 @@ from local.resources import Aws
 from local.server import aws_server
 
 pytest_plugins = [
+    "global_integers.pytest_plugin",
     "tests.dynamodb_local",
     "tests.lambda_.fixtures",
     "tests.local.machine",
@@ -33,6 +34,7 @@ SHARING = {
         "tests/client/test_domain_signing.py",
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
+        "tests/client/test_testing.py",
     ),
     "opened": (
         "tests/local/stacks/test_open_counters.py",

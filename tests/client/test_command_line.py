@@ -424,6 +424,20 @@ def test_the_wheel_has_the_package_and_its_types_only(wheel: Path) -> None:
     assert "global_integers/py.typed" in names
 
 
+@pytest.mark.parametrize("conftest", ["", 'pytest_plugins = ["global_integers.pytest_plugin"]'], ids=["", "named too"])
+def test_pytest_finds_the_fixture_of_the_wheel(wheel: Path, tmp_path: Path, conftest: str) -> None:
+    (tmp_path / "conftest.py").write_text(conftest)
+    page = PAGES[0].read_text()
+    (program,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "integers_stack" in block)
+    (tmp_path / "test_page.py").write_text(program)
+    ZipFile(wheel).extractall(tmp_path / "installed")
+    environment = {"PYTHONPATH": str(tmp_path / "installed"), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "test_page.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.long
 def test_it_mints_from_a_fresh_environment(wheel: Path, outputs: dict[str, Any], tmp_path: Path) -> None:
     """With the package and its requirements, in the versions that the other tests use."""

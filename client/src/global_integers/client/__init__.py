@@ -54,7 +54,7 @@ class Client:
         else:
             names = options.urls
             self._url, self._signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
-        self.regions = Regions(names, options.prefer)
+        self.regions = Regions(names, options.prefer, options.clock)
         self.io = io
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
         self.counters: dict[str, Any] = {}
@@ -154,13 +154,13 @@ class Client:
         """Ask one region whether it can mint, and remember how long it took."""
         try:
             self._sender()  # its import is not the region's latency
-            began = monotonic()
+            began = self.options.clock()
             answer = await self.ask(region, api.health())
         except BaseException:  # it was interrupted, which says nothing of the region
             self.regions.uncheck(region)
             self.regions.wait_no_longer()
             raise
-        return self.regions.checked(region, answer, monotonic() - began)
+        return self.regions.checked(region, answer, self.options.clock() - began)
 
     async def health(self) -> dict[str, Health]:
         """Return each region's health. All are asked at the same time."""
@@ -183,7 +183,7 @@ class Client:
 
     async def create(self, counter: str, timeout: float) -> bool:
         """Create a counter in every region. Return whether it is new."""
-        return await self.call(api.create(counter), Deadline(monotonic() + timeout, timeout, timeout / 2))
+        return await self.call(api.create(counter), Deadline(self.options.clock() + timeout, timeout, timeout / 2))
 
     async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer. If the client was closed or the process forked meanwhile, ask again.
@@ -210,7 +210,12 @@ class Client:
                 from .transport import Transport
 
                 found = self._transport = self._transport or Transport(
-                    self._url, self._signature, self.tell, self.options.http, awaits=self.io.awaits
+                    self._url,
+                    self._signature,
+                    self.tell,
+                    self.options.http,
+                    awaits=self.io.awaits,
+                    clock=self.options.clock,
                 )
         return found
 
@@ -227,7 +232,7 @@ class Client:
             raise
         signal = self.regions.wait_for_first(self.io.make_signal)
         if signal is not None:
-            await signal.wait(min(self.options.attempt_timeout, deadline.ends - monotonic()))
+            await signal.wait(min(self.options.attempt_timeout, deadline.ends - self.options.clock()))
             self.regions.wait_no_longer()
 
 
@@ -300,7 +305,7 @@ class AnyCounter:
             if turn.size:
                 await self._fetch(buffer, turn, deadline)
             elif turn.waits:
-                if not await turn.signal.wait(deadline.ends - monotonic()):
+                if not await turn.signal.wait(deadline.ends - self.client.options.clock()):
                     within = f"no block was fetched within {deadline.timeout:.3g} s"
                     raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
             elif buffer.is_low:
@@ -351,7 +356,9 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
     """What `Integers` and `AsyncIntegers` have in common. `C` is the class of their counters, `H` of HTTP clients."""
 
     _counter: type[C]
-    _io: "type[Threads | Tasks]"
+    _io: "Callable[[], Threads | Tasks]"
+    _clock: Callable[[], float] = staticmethod(monotonic)
+    """What deadlines and pauses are measured by, in seconds. That of `global_integers.testing` stands still."""
 
     def __init__(
         self,
@@ -393,7 +400,18 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
                 botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
         """
         options = Options(
-            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer, http
+            urls,
+            counter,
+            lease,
+            lease_seconds,
+            timeout,
+            attempt_timeout,
+            prefer,
+            key_failover,
+            sign,
+            observer,
+            http,
+            self._clock,
         )
         super().__init__(Client(options, self._io()), counter)
         self.client.counters[""] = self

@@ -101,7 +101,7 @@ class Regions:
         self._prefer = prefer
         self._nearest: str | None = None
         self.clock = clock
-        self._spread = spread
+        self.spread = spread
         self._lock = make_lock()
         self._measured = len(self.names) == 1 or prefer is not None
         """Whether calls no longer wait for the first health check."""
@@ -228,7 +228,7 @@ class Regions:
         log.log(level, "%s failed and is left alone for a while: %s", name, failure.reason)
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
-        state.until = now + max(self._spread(pause / 2, pause), failure.retry_after)
+        state.until = now + max(self.spread(pause / 2, pause), failure.retry_after)
         state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
 
     def _choose(self, healthy: list[str]) -> str | None:

@@ -43,7 +43,7 @@ class ClientSettings(TypedDict, Generic[H], total=False):
 
 
 class Deadline(NamedTuple):
-    """When a call ends, by `time.monotonic`; the seconds that it has in all; and those for one attempt."""
+    """When a call ends, by the client's clock; the seconds that it has in all; and those for one attempt."""
 
     ends: float
     timeout: float
@@ -66,6 +66,7 @@ class Options:
     sign: bool | None = None
     observer: Observer | None = None
     http: Callable[[], Any] | None = None
+    clock: Callable[[], float] = monotonic
 
     def __post_init__(self) -> None:
         """Check them."""
@@ -84,7 +85,7 @@ class Options:
 
     def deadline(self) -> Deadline:
         """Return that of a call that begins now."""
-        return Deadline(monotonic() + self.timeout, self.timeout, self.attempt_timeout)
+        return Deadline(self.clock() + self.timeout, self.timeout, self.attempt_timeout)
 
 
 def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:

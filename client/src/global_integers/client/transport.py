@@ -48,6 +48,8 @@ class TimeLeft(dict[str, float]):
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
+        self.seconds = seconds
+        """For the whole attempt."""
         self._ends = time.monotonic() + seconds
 
     def get(self, key: str, default: Any = None) -> Left:  # noqa: ARG002 (they are all the same)
@@ -216,6 +218,7 @@ class Transport:
         make_http: Callable[[], Any] | None,
         *,
         awaits: bool,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare. `awaits`: whether the HTTP client is one for tasks, whatever its class is."""
         self._url = url
@@ -223,6 +226,7 @@ class Transport:
         self._tell = tell
         self._make_http = make_http
         self._awaits = awaits
+        self._clock = clock
         self._lock = make_lock()
         self._recent: defaultdict[str, dict[str, deque[tuple[int, int]]]] = defaultdict(dict)
         """Region → counter → the first and last integers of the last blocks."""
@@ -257,7 +261,7 @@ class Transport:
             CannotSign: the credentials can't be had, which is no region's failure.
             BaseException: what a signal handler raises.
         """
-        began = time.monotonic()
+        began = self._clock()
         answer: T | Failure
         try:
             built = http.build_request(
@@ -279,7 +283,7 @@ class Transport:
                 raise
             answer = _failure(error, seconds)
         failure = answer.reason if isinstance(answer, Failure) else None
-        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
+        self._tell(Requested(region, request.subject, self._clock() - began, failure))
         return answer
 
     async def _response(
@@ -295,15 +299,15 @@ class Transport:
         streamed: httpx.Response
         streamed = await sent if self._awaits else sent
         try:
-            _check(streamed, content, ends)
+            self._check(streamed, content, ends)
             if self._awaits:
                 async for chunk in streamed.aiter_bytes():
                     content += chunk
-                    _check(streamed, content, ends)
+                    self._check(streamed, content, ends)
             else:
                 for chunk in streamed.iter_bytes():
                     content += chunk
-                    _check(streamed, content, ends)
+                    self._check(streamed, content, ends)
         except (httpx.HTTPError, asyncio.CancelledError):
             await self._close(streamed)
             raise
@@ -324,6 +328,16 @@ class Transport:
     def _is_of_region(self, error: BaseException) -> bool:
         """Return whether the server or the way to it may be the reason, and not who interrupts the call."""
         return self._is_timeout(error) or (isinstance(error, ERRORS) and not isinstance(error, TimeoutError))
+
+    def _check(self, streamed: httpx.Response, content: bytearray, ends: float) -> None:
+        """Raise an error if the time is over, or what has arrived of a response's body can't be this API's."""
+        encoding = streamed.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):  # that wasn't asked for, and could become very large
+            raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
+        if content and self._clock() > ends:
+            raise httpx.ReadTimeout("")
+        if len(content) > MAX_RESPONSE:
+            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
     def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
@@ -347,18 +361,7 @@ class Transport:
         return answer
 
 
-def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
-    """Raise an error if the time is over, or what has arrived of a response's body can't be this API's."""
-    encoding = streamed.headers.get("content-encoding", "identity")
-    if encoding.strip().lower() not in ("", "identity"):  # that wasn't asked for, and could become very large
-        raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
-    if content and time.monotonic() > ends:
-        raise httpx.ReadTimeout("")
-    if len(content) > MAX_RESPONSE:
-        raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
-
-
-def _failure(error: Exception, seconds: float) -> Failure:
+def _failure(error: BaseException, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Failure(FailureKind.SILENT, f"no response within {seconds:.3g} s")

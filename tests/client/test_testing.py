@@ -1,0 +1,437 @@
+"""The stack in memory: clients of it get the same as those of a deployment, and no test of an application waits."""
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import chain
+from typing import Any, cast, get_args
+
+import pytest
+from global_integers import AsyncIntegers, FailedOver, GlobalIntegersError, Integers, Leased, Unavailable
+from global_integers.client.failover import order_of
+from global_integers.testing import Fault, Stack
+
+from local.paths import ROOT
+from tests.client.clients import Clock, EventRecorder
+from tests.client.region_proxies import PATIENT, RegionProxy
+from tests.client.region_proxies import Fault as ProxyFault
+
+REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
+FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
+AS_PROXIES: dict[Fault, ProxyFault] = {
+    "timeout": "hang",
+    "response lost": "cut after",
+    "throttled": "429",
+    "forbidden": "403",
+    "unavailable": "503",
+}
+"""How the proxies to a deployment fail in the same way."""
+
+
+class Real:
+    """Clients of a deployment on this machine, through proxies that fail, with the interface of a `Stack`."""
+
+    def __init__(self, proxies: dict[str, RegionProxy]) -> None:
+        self.proxies = proxies
+        self.urls = {region: proxy.url for region, proxy in proxies.items()}
+
+    def integers(self, **options: Any) -> Integers:
+        return Integers(self.urls, **options)
+
+    def fail(self, region: str, fault: Fault) -> None:
+        self.proxies[region].fault = AS_PROXIES[fault]
+
+    def refuse(self, region: str) -> None:
+        """Let nothing listen at a region's URL."""
+        with closing(socket.create_server(("127.0.0.1", 0))) as server:
+            self.urls[region] = f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+    def recover(self, region: str) -> None:
+        self.proxies[region].recover()
+
+
+class InMemory(Stack):
+    """A stack in memory, for the same cases."""
+
+    def __init__(self) -> None:
+        super().__init__(max_counters=1000)
+        self._named = {region.name: region for region in self.regions}
+
+    def fail(self, region: str, fault: Fault) -> None:
+        self._named[region].fail(fault)
+
+    def refuse(self, region: str) -> None:
+        self._named[region].fail("refused")
+
+    def recover(self, region: str) -> None:
+        self._named[region].recover()
+
+
+Either = Real | InMemory
+
+
+@pytest.fixture(params=["memory", pytest.param("deployment", marks=pytest.mark.server)])
+def stack(request: pytest.FixtureRequest) -> Either:
+    """One and the other, to which the same must happen."""
+    return InMemory() if request.param == "memory" else Real(request.getfixturevalue("proxies"))
+
+
+@pytest.fixture
+def counter(stack: Either, request: pytest.FixtureRequest) -> str:
+    """A counter of which nothing is minted yet."""
+    test = str(cast("Any", request).node.name)
+    name = re.sub("[^a-z0-9]+", "-", test.lower())[:60].strip("-")
+    with stack.integers(**FIRST) as integers:
+        assert integers.create(name)
+    return name
+
+
+def error_of(call: Callable[[], Any]) -> str:
+    """Return the class and the message of the error that a call raises, without what differs by the place."""
+    with pytest.raises((GlobalIntegersError, ValueError)) as raised:
+        call()
+    message = re.sub(r"\((127\.0\.0\.1:\d+|[\w-]+\.integers\.test)\)", "(URL)", str(raised.value))
+    return f"{type(raised.value).__name__}: {message.partition(chr(10) + 'If that is the deployment')[0]}"
+
+
+def test_integers_of_a_region_are_one_stride_apart(stack: Either, counter: str) -> None:
+    for offset, region in enumerate(REGIONS, 1):
+        with stack.integers(prefer=region, counter=counter, **PATIENT) as integers:
+            assert [integers.next(), integers.next()] == [offset, offset + 3]
+            assert integers.take(3) == [offset + 6, offset + 9, offset + 12]
+            assert next(iter(integers)) == offset + 15
+            assert integers.take(0) == []
+
+
+def test_counters_are_independent(stack: Either, counter: str) -> None:
+    with stack.integers(**FIRST) as integers:
+        assert integers.create(f"{counter}2")
+        assert not integers.create(f"{counter}2")
+        assert [integers[counter].next(), integers[counter].next(), integers[f"{counter}2"].next()] == [1, 4, 1]
+        assert integers.next() < integers.next()
+
+
+def test_a_large_take_is_several_blocks(stack: Either, counter: str) -> None:
+    with stack.integers(counter=counter, **FIRST) as integers:
+        assert integers.take(100_001) == list(range(1, 300_004, 3))
+
+
+def test_a_key_returns_the_same_integer(stack: Either, counter: str) -> None:
+    with stack.integers(counter=counter, **FIRST) as integers, stack.integers(counter=counter, **PATIENT) as other:
+        one, three = integers.next(key="cart-1"), integers.take(3, key='cart,"2"')
+        assert (other.next(key="cart-1"), other.take(3, key='cart,"2"')) == (one, three)
+        assert one % 3 == (REGIONS.index(order_of("cart-1", REGIONS)[0]) + 1) % 3
+        assert other.next(key="cart-3") not in (one, *three)
+
+
+def test_a_key_is_for_one_count(stack: Either, counter: str) -> None:
+    key = next(f"cart-{n}" for n in range(100) if order_of(f"cart-{n}", REGIONS)[0] == "us-east-1")
+    with stack.integers(counter=counter, **FIRST) as integers:
+        integers.next(key=key)
+        assert error_of(lambda: integers.take(2, key=key)) == (
+            "Refused: us-east-1 refuses the request: 422: this Idempotency-Key was used for another count; use a new "
+            "one"
+        )
+
+
+def test_a_keys_region_fails(stack: Either, counter: str) -> None:
+    key = next(f"cart-{n}" for n in range(100) if order_of(f"cart-{n}", REGIONS)[0] == "us-east-1")
+    stack.fail("us-east-1", "throttled")
+    with stack.integers(counter=counter, prefer="us-east-1", timeout=3) as integers:
+        failed = error_of(lambda: integers.next(key=key))
+    assert failed == (
+        f"Unavailable: counter {counter!r}: no region succeeded within 3 s; only the key's region can return its "
+        "integer again (key_failover=True accepts another integer):\n"
+        "  us-east-1: 429: the region is paused, or it has too many requests"
+    )
+    with stack.integers(counter=counter, key_failover=True, **PATIENT) as integers:
+        assert integers.next(key=key) == REGIONS.index(order_of(key, REGIONS)[1]) + 1
+
+
+def test_owners(stack: Either, counter: str) -> None:
+    with stack.integers(counter=counter, **FIRST) as integers:
+        assert integers.take(2) == [1, 4]
+        assert [integers.owner(n)[:6] for n in (1, 2, 3, 7)] == [
+            (counter, 1, "us-east-1", 1, 3, 1),
+            (counter, 2, "eu-west-1", 2, 3, 1),
+            (counter, 3, "ap-southeast-2", 3, 3, 1),
+            (counter, 7, "us-east-1", 1, 3, 1),
+        ]
+        assert [integers.owner(n).minted for n in (1, 2, 3, 4, 7)] == [True, False, False, True, False]
+        assert integers.owner(1, "orders").counter == "orders"
+
+
+def test_an_owner_that_nobody_knows(stack: Either, counter: str) -> None:
+    with stack.integers(counter=counter, **FIRST) as integers:
+        failed = error_of(lambda: integers.owner(10**12))
+    first, *reasons = failed.splitlines()
+    assert first.startswith(f"UnknownOwner: no region knows 1000000000000 of counter {counter!r}: there is no such")
+    assert sorted(reasons) == sorted(
+        f"  {region}: 503: no region is known to mint 1000000000000 yet: the home region grants integers step by step, "
+        f"and this region has been granted those up to {granted}"
+        for region, granted in zip(REGIONS, (299_999_998, 299_999_999, 300_000_000), strict=True)
+    )
+
+
+def test_an_owner_that_fails_is_known(stack: Either, counter: str) -> None:
+    stack.fail("eu-west-1", "unavailable")
+    with stack.integers(counter=counter, prefer="us-east-1", timeout=120, attempt_timeout=60) as integers:
+        integers.next()
+    with stack.integers(counter=counter, prefer="us-east-1", timeout=5, attempt_timeout=5) as integers:
+        found = integers.owner(2)
+    assert (found.region, found.minted) == ("eu-west-1", None)
+
+
+def test_a_counter_that_does_not_exist(stack: Either) -> None:
+    with stack.integers(counter="nothing", **FIRST) as integers:
+        minting, owner = error_of(integers.next), error_of(lambda: integers.owner(1))
+    reasons = sorted(f"  {region}: 404: there is no counter 'nothing' in this region" for region in REGIONS)
+    first, *others = minting.splitlines()
+    assert first == (
+        "UnknownCounter: no region knows counter 'nothing'. A counter is created by the stack's setting `counters`:"
+    )
+    assert sorted(others) == reasons
+    assert sorted(owner.splitlines()[1:]) == reasons
+
+
+WRONG: list[Callable[[Any], Any]] = [
+    lambda integers: integers["Orders"],
+    lambda integers: integers.take(-1),
+    lambda integers: integers.take(100_001, key="k"),
+    lambda integers: integers.next(key="two words"),
+    lambda integers: integers.owner(0, "orders"),
+    lambda integers: integers.create("Orders"),
+    lambda integers: 1 in integers,
+]
+
+
+@pytest.mark.parametrize(
+    "call",
+    WRONG,
+    ids=["name", "negative", "too many", "key", "zero", "create", "in"],
+)
+def test_what_is_wrong_is_refused(stack: Either, call: Callable[[Any], Any]) -> None:
+    with stack.integers(**FIRST) as integers, pytest.raises((ValueError, TypeError)) as raised:
+        call(integers)
+    with Integers({"us-east-1": "http://127.0.0.1:1/"}) as nobody, pytest.raises(type(raised.value)) as expected:
+        call(nobody)
+    assert str(raised.value) == str(expected.value), "nothing was asked for it"
+
+
+def test_a_reserved_name_is_refused(stack: Either) -> None:
+    with stack.integers(**FIRST) as integers:
+        assert error_of(lambda: integers.create("ping")) == (
+            "Refused: us-east-1 refuses the request: 400: 'ping' can't be a new counter's name: API Gateway has "
+            "another use for the path /ping"
+        )
+
+
+@pytest.mark.parametrize("fault", AS_PROXIES)
+def test_another_region_is_asked(stack: Either, counter: str, fault: Fault) -> None:
+    seen = EventRecorder()
+    stack.fail("us-east-1", fault)
+    short: dict[str, Any] = {"timeout": 120, "attempt_timeout": 1 if fault == "timeout" else 60}
+    with stack.integers(counter=counter, prefer="us-east-1", observer=seen, **short) as integers:
+        assert integers.next() in (2, 3)
+        stack.recover("us-east-1")
+    assert {event.failed for event in seen.of(FailedOver)} <= {"us-east-1"}
+    with stack.integers(counter=counter, **FIRST) as integers:
+        assert integers.next() in ((1, 4) if fault == "response lost" else (1,)), "what was lost is a gap"
+
+
+def test_all_regions_refuse_connections(stack: Either) -> None:
+    for region in REGIONS:
+        stack.refuse(region)
+    with stack.integers(prefer="us-east-1", timeout=3) as integers:
+        first, *reasons = error_of(integers.next).splitlines()
+    assert first.endswith("connection refused (URL); the default counter: no region succeeded within 3 s:")
+    assert sorted(reasons) == sorted(f"  {region}: connection refused (URL)" for region in REGIONS)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("throttled", "Unavailable: 429: the region is paused, or it has too many requests"),
+        ("unavailable", "Unavailable: 503: …"),
+        ("forbidden", "Refused: 403: …"),
+        ("response lost", "Unavailable: RemoteProtocolError: Server disconnected without sending a response."),
+    ],
+)
+def test_all_regions_fail(stack: Either, fault: Fault, reason: str) -> None:
+    for region in REGIONS:
+        stack.fail(region, fault)
+    with stack.integers(prefer="us-east-1", timeout=3) as integers, pytest.raises(GlobalIntegersError) as raised:
+        integers.next()
+    kind, _, why = reason.partition(": ")
+    assert type(raised.value).__name__ == kind
+    reasons = [*raised.value.reasons.values()] if isinstance(raised.value, Unavailable) else [str(raised.value)]
+    assert all(why.removesuffix("…") in found for found in reasons)
+
+
+def test_a_lease_is_one_block(stack: Either, counter: str, clock: Clock) -> None:
+    seen = EventRecorder()
+    with stack.integers(counter=counter, lease=9, observer=seen, **FIRST) as integers:
+        assert [integers.next() for _ in range(30)] == list(range(1, 91, 3))
+        sizes = [event.size for event in seen.of(Leased)]
+        assert (sizes[0], max(sizes)) == (1, 9)
+        leased = sum(sizes)
+        integers.close()
+        assert integers.next() == 3 * leased + 1, "what is left of a lease is a gap"
+
+
+def test_health(stack: Either) -> None:
+    stack.fail("eu-west-1", "throttled")
+    with stack.integers(**FIRST) as integers:
+        found = integers.health()
+    assert {region: (health.ok, health.reason) for region, health in found.items()} == {
+        "us-east-1": (True, ""),
+        "eu-west-1": (False, "429: the region is paused, or it has too many requests"),
+        "ap-southeast-2": (True, ""),
+    }
+
+
+def test_a_closed_client_may_be_used_again(stack: Either, counter: str) -> None:
+    with stack.integers(counter=counter, **FIRST) as integers:
+        assert integers.next() == 1
+    assert integers.next() == 4
+    integers.close()
+
+
+def test_the_fixture_is_three_regions(integers_stack: Stack) -> None:
+    integers = integers_stack.integers()
+
+    assert integers.next() == 1
+    assert [region.name for region in integers_stack.regions] == REGIONS
+    integers_stack.regions[0].fail()
+    assert integers.next() == 2
+    integers_stack.regions[1].fail("timeout")
+    assert integers.next() == 3
+    for region in integers_stack.regions:
+        region.recover()
+    integers_stack.tick(60)
+    assert integers.next() == 4, "the nearest region is back"
+
+
+@pytest.mark.parametrize("fault", get_args(Fault))
+def test_no_failure_takes_real_time(fault: Fault, integers_stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(_: float) -> None:
+        pytest.fail("it waits")
+
+    monkeypatch.setattr("time.sleep", wait)
+    integers = integers_stack.integers(timeout=60, attempt_timeout=20)
+    for region in integers_stack.regions:
+        region.fail(fault)
+
+    with pytest.raises(GlobalIntegersError):
+        integers.next()
+
+
+def test_a_lost_response_is_a_gap(integers_stack: Stack) -> None:
+    integers = integers_stack.integers()
+    near = integers_stack.regions[0]
+    near.fail("response lost")
+    assert integers.next() == 2
+    near.recover()
+    integers_stack.tick(60)
+    assert integers.next() == 4
+
+
+def test_a_region_that_times_out_says_so(integers_stack: Stack) -> None:
+    for region in integers_stack.regions:
+        region.fail("timeout")
+    reasons = "".join(f"\n  {region}: no response within 3 s" for region in REGIONS)
+    assert error_of(integers_stack.integers().next) == (
+        "Unavailable: us-east-1: no response within 3 s; the default counter: no region succeeded within 10 s:"
+        f"{reasons}"
+    )
+
+
+def test_concurrent_callers_wait_at_the_same_time(integers_stack: Stack) -> None:
+    integers_stack.regions[0].fail("timeout")
+
+    async def mint() -> list[int]:
+        async with integers_stack.async_integers() as integers:
+            return await asyncio.gather(*(integers.next() for _ in range(100)))
+
+    assert sorted(asyncio.run(mint())) == list(range(2, 300, 3))
+
+
+def test_threads_and_tasks_get_no_integer_twice(integers_stack: Stack) -> None:
+    client = integers_stack.integers(lease=100)
+
+    async def mint() -> list[int]:
+        async with integers_stack.async_integers(lease=10) as integers:
+            return [*await integers.take(50), *await asyncio.gather(*(integers.next() for _ in range(50)))]
+
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(client.next) for _ in range(1000)]
+        minted = [*(call.result() for call in calls), *asyncio.run(mint())]
+    minted += chain.from_iterable(integers_stack.integers(prefer=region).take(100) for region in REGIONS)
+    assert len(set(minted)) == len(minted) == 1400
+
+
+def test_a_key_is_forgotten_after_24_hours(integers_stack: Stack) -> None:
+    integers = integers_stack.integers()
+    first = integers.next(key="cart-1")
+    integers_stack.tick(86_300)
+    assert integers.next(key="cart-1") == first
+    integers_stack.tick(200)
+    assert integers.next(key="cart-1") == first + 3
+
+
+def test_callers_create_counters_up_to_a_bound() -> None:
+    with Stack(["us-east-1"], counters=["orders"], max_counters=2) as stack:
+        integers = stack.integers()
+        assert integers.create("invoices")
+        assert "fewer than 2 (the setting maxCounters)" in error_of(lambda: integers.create("tickets"))
+    with Stack() as stack:
+        failed = error_of(lambda: stack.integers().create("tickets"))
+    assert failed.startswith("Refused: us-east-1 refuses the request: 403: counters can't be created")
+    assert "It needs the setting `openCounters`" in failed
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Stack([]), "regions [] is not a list of 1 to 64 different regions"),
+        (lambda: Stack(["us-east-1", "us-east-1"]), "is not a list of 1 to 64 different regions"),
+        (lambda: Stack(["here"]), "'here' is not the name of an AWS region, such as eu-west-1"),
+        (lambda: Stack(counters=[]), "counters [] is not a list of different counters; there must be one"),
+        (lambda: Stack(counters=["Orders"]), "'Orders' is not a counter's name"),
+        (lambda: Stack(max_counters=-1), "max_counters -1 is not an integer from 0 on"),
+        (lambda: Stack().tick(-1), "seconds -1 is below 0"),
+        (lambda: Stack().regions[0].fail("down"), "fault 'down' is none of 'refused', 'timeout'"),  # type: ignore[arg-type]
+        (lambda: Stack().integers(http=lambda: None), "http can't be given"),  # type: ignore[arg-type]
+        (lambda: Stack().integers(prefer="eu-west-9"), "prefer 'eu-west-9' is none of the regions us-east-1"),
+    ],
+)
+def test_a_wrong_stack_is_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()
+
+
+def test_every_class_is_shown_as_what_it_is(integers_stack: Stack) -> None:
+    assert repr(integers_stack.integers()).startswith("<Integers default counter regions=us-east-1 (not measured)")
+    assert isinstance(integers_stack.async_integers(), AsyncIntegers)
+    assert repr(integers_stack.regions[0]) == "<Region us-east-1 offset=1 fault=None>"
+
+
+def test_pytest_finds_the_fixture_and_imports_little() -> None:
+    project = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())["project"]
+    (plugin,) = project["entry-points"]["pytest11"].values()
+    program = (
+        "import pytest, sys; before = set(sys.modules); import importlib; "
+        f"importlib.import_module({plugin!r}).integers_stack; print(*sorted(set(sys.modules) - before))"
+    )
+    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["global_integers", "global_integers.pytest_plugin"]
+    assert not any("pytest" in needed for needed in project["dependencies"])
