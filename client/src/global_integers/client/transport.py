@@ -358,7 +358,7 @@ def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
         raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
 
-def _failure(error: Exception, seconds: float) -> Failure:
+def _failure(error: BaseException, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Failure(FailureKind.SILENT, f"no response within {seconds:.3g} s")
