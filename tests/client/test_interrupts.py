@@ -47,7 +47,7 @@ def url() -> Generator[str]:
             """Print nothing."""
 
     class Server(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
+        def handle_error(self, *_: Any, **__: Any) -> None:
             """Print nothing: a client that was interrupted is gone."""
 
     server = Server(("127.0.0.1", 0), Handler)
