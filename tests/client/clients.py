@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any, TypeVar
@@ -75,6 +76,14 @@ class Tasks(Awaited):
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def wait_for_background(integers: Any) -> None:
+    """Wait until a client in threads does nothing in the background."""
+    ends = time.monotonic() + HANG
+    while integers.client.io.background:
+        assert time.monotonic() < ends
+        time.sleep(0.005)
 
 
 class EventRecorder:

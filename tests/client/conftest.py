@@ -1,14 +1,13 @@
 """One deployment on this machine for all tests of the client, and proxies to its regions."""
 
-import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 from global_integers import Integers
 
-from tests.client.clients import Clock, Tasks
-from tests.client.region_proxies import HANG, Names, RegionProxy, proxies_to
+from tests.client.clients import Clock, Tasks, wait_for_background
+from tests.client.region_proxies import Names, RegionProxy, proxies_to
 from tests.local.machine import Machine, mint
 
 
@@ -54,14 +53,12 @@ def client(request: pytest.FixtureRequest) -> Callable[..., Any]:
 @pytest.fixture
 def wait_until_idle() -> Callable[[Any], None]:
     """`wait_until_idle(integers)` waits until a client of this test does nothing in the background."""
-    before = set(threading.enumerate())  # with threads of closed clients, which notice that after attempt_timeout
 
     def wait(integers: Any) -> None:
         if isinstance(integers, Tasks):
             integers.wait_until_idle()
-        for thread in set(threading.enumerate()) - before:
-            if thread.name == "global-integers":
-                thread.join(HANG)
+        else:
+            wait_for_background(integers)
 
     return wait
 

@@ -40,7 +40,7 @@ from global_integers.client.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws
-from tests.client.clients import Clock, EventRecorder, Lines, Tasks
+from tests.client.clients import Clock, EventRecorder, Lines, Tasks, wait_for_background
 from tests.client.region_proxies import DOMAIN_URL, HANG, HOST, PATIENT, Fault, Names, RegionProxy
 from tests.local.machine import Machine
 
@@ -455,7 +455,8 @@ def test_who_wakes_after_its_block_was_dropped_asks_again(clock: Clock, closes: 
         first, size = firsts[-1], int(request.url.params["count"])
         firsts.append(first + size)
         await asyncio.sleep(0)  # others come and wait for it
-        block = {"region": "eu-west-1", "count": size, "first": first, "last": first + size - 1, "stride": 1}
+        block = {"counter": "integers", "region": "eu-west-1", "count": size, "first": first, "stride": 1}
+        block["last"] = first + size - 1
         return httpx.Response(200, json=block)
 
     async def ask() -> None:
@@ -631,17 +632,13 @@ def test_a_child_forked_while_its_thread_waits_for_a_block_mints(proxies: Region
 def test_what_goes_on_in_the_background_ends_with_close(proxies: RegionProxies, urls: Urls) -> None:
     near, made = proxies["us-east-1"], list[httpx.Client]()
     holding, go_on = threading.Event(), threading.Event()
-    before = set(threading.enumerate())  # with threads of other tests' clients
-
-    def in_the_background() -> list[threading.Thread]:
-        return [thread for thread in set(threading.enumerate()) - before if thread.name == "global-integers"]
 
     def http() -> httpx.Client:
         made.append(httpx.Client())
         return made[-1]
 
     def hold() -> None:
-        if in_the_background():  # this block is fetched ahead
+        if integers.client.io.background:  # this block is fetched ahead
             holding.set()
             go_on.wait(HANG)
 
@@ -650,13 +647,12 @@ def test_what_goes_on_in_the_background_ends_with_close(proxies: RegionProxies, 
     near.minting = hold
     while not holding.is_set():
         integers.next()
-        if in_the_background():
+        if integers.client.io.background:
             assert holding.wait(HANG)
     minted = near.mints
     integers.close()
     go_on.set()
-    for thread in in_the_background():
-        thread.join(HANG)
+    wait_for_background(integers)
 
     assert [client.is_closed for client in made] == [True]
     assert near.mints == minted
@@ -711,7 +707,7 @@ def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
                 minted.extend(integers)  # without end
         minted.append(integers.next())
 
-    assert len(set(minted)) == len(minted) > 50
+    assert len(set(minted)) == len(minted) > 5
 
 
 def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls) -> None:

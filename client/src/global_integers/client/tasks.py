@@ -48,7 +48,7 @@ class Tasks:
 
     def forget(self) -> None:
         """Start anew, without the connections, which belong to another process or event loop."""
-        self._background: set[asyncio.Task[None]] = set()
+        self.background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: Any = None
 
@@ -74,7 +74,7 @@ class Tasks:
     async def close(self) -> None:
         """Close all connections, and end what goes on in the background."""
         self.generation += 1
-        for task in list(self._background):
+        for task in list(self.background):
             task.cancel()
         closed, self._http = self._http, None
         if closed is not None:
@@ -90,8 +90,8 @@ class Tasks:
                 log.warning("work in the background failed: %s", error)
 
         task = asyncio.create_task(work())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self.background.add(task)
+        task.add_done_callback(self.background.discard)
         return True
 
     async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:

@@ -79,6 +79,8 @@ class Threads:
         self._http: Any = None  # closed by the parent, which has the same connections
         self._mine = threading.local()
         """Whether a thread is `sending`, and the `generation` in which a thread in the background began."""
+        self.background: set[object] = set()
+        """What goes on in the background."""
 
     def is_elsewhere(self) -> bool:
         """Return False: threads have no event loop, so they never come from another one."""
@@ -139,8 +141,15 @@ class Threads:
                 log.debug("work in the background ended, since the client was closed")
             except Exception as error:
                 log.warning("work in the background failed: %s", error)
+            finally:
+                background.discard(work)
 
-        return started(work) is not None
+        background = self.background
+        background.add(work)
+        if started(work) is None:
+            background.discard(work)
+            return False
+        return True
 
     async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
         """Carry out calls at the same time, and return their results."""
