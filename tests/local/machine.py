@@ -124,6 +124,11 @@ def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str,
             return error.code, json.load(error)
 
 
+def integers_of(block: dict[str, Any]) -> list[int]:
+    """Return the integers of a block, of which a large one comes in short form."""
+    return block.get("integers") or [*range(block["first"], block["last"] + 1, block["stride"])]
+
+
 class Clients:
     """Clients that mint from all URLs all the time, until `end`. What each got is kept in order."""
 

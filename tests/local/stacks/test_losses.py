@@ -9,7 +9,7 @@ import pytest
 from chaos.history import History
 from chaos.proxy import Faults
 from chaos.stack import HEADROOM, HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
-from tests.local.machine import mint
+from tests.local.machine import integers_of, mint
 
 pytestmark = pytest.mark.long
 
@@ -126,5 +126,5 @@ def test_a_mirror_that_is_denied_stops_a_change_and_no_region(stack: Stack) -> N
 
     iam.delete_role_policy(RoleName=role, PolicyName="denied")
     stack.deploy(regions=THREE[::-1])
-    integers = [integer for _, block in blocks for integer in block["integers"]] + minted(stack)
+    integers = [integer for _, block in blocks for integer in integers_of(block)] + minted(stack)
     assert len({*integers}) == len(integers)

@@ -12,7 +12,7 @@ from local.engine import Engine
 from local.resources import Aws
 from local.stack import State
 from tests.lambda_.coordinate.sample_records import desired_state_document
-from tests.local.machine import HANGING, Machine, mint, up
+from tests.local.machine import HANGING, Machine, integers_of, mint, up
 from tests.local.registrations import function
 
 REGIONS = ("us-east-1", "eu-west-1")
@@ -43,18 +43,13 @@ def waiting(machines: Any) -> Generator[Machine]:
     machine.end()
 
 
-def integers_between(block: dict[str, int]) -> list[int]:
-    """Return the integers of a block in short form, as all larger ones are."""
-    return list(range(block["first"], block["last"] + 1, block["stride"]))
-
-
 def patiently(url: str, path: str) -> tuple[list[int], list[str]]:
     """Mint a block as a caller who tries again. Return it, and what was said before."""
     ends, said = time.monotonic() + HANGING, list[str]()
     while True:
         status, document = mint(url, path)
         if status == 200:
-            return document.get("integers") or integers_between(document), said
+            return integers_of(document), said
         assert status == 503, document
         said.append(document["detail"])
         assert time.monotonic() < ends, said[-1]
