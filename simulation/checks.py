@@ -134,7 +134,7 @@ class CheckedWorld(World):
             at_home = "mirror" if isinstance(operation, AT_THE_MIRROR) else "layouts"
             self._back_up(getattr(operation, "region", at_home))
         held = super().carry_out(operation)
-        if held and isinstance(operation, op.WriteRecord) and operation.old is not None and self.asked is not None:
+        if held and isinstance(operation, op.WriteRecord) and operation.old is not None:
             before, after = operation.old.default_counter, operation.new.default_counter
             self.asked = self.asked if before == after else after
         if held and isinstance(operation, op.WriteRegister):
