@@ -211,3 +211,7 @@ def stack() -> Generator[Urls]:
             yield json.loads(local("outputs", "--json"))["urls"]
         finally:
             local("down")
+
+
+if __name__ == "__main__":
+    print(table(measure(rounds=3, seconds=2.0)))
