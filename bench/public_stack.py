@@ -1,4 +1,4 @@
-"""Print what a public stack costs at most, a day and region, if somebody wants it to: `python -m bench.public_stack`.
+"""Print the most that a public stack can cost per region and day: `python -m bench.public_stack`.
 
 Every request that a stranger may send is sent to the minting function itself, in every format, with the longest names
 and the largest integers, on tables in memory that count DynamoDB's units. Of each kind of requests, the largest
@@ -108,7 +108,7 @@ SINGLE, BLOCKS, PAGE, ABOUT, HEALTH, ERRORS, BODIES, LIST, CREATE = KINDS = (
     "owners, status",
     "health checks",
     "errors",
-    "errors, since the body has 10 MB",
+    "errors: bodies of 10 MB",
     "with `openCounters`: the list",
     "with `openCounters`: creations",
 )

@@ -17,7 +17,7 @@ MAX_BLOCK = 100_000
 """The most integers that one request mints."""
 
 MAX_LISTED = 1_000
-"""The most integers that a response lists: 18 KB. A larger block is sent in short, however often it is asked for."""
+"""The most integers that a response lists: 18 KB. A larger block comes in the short form, also if it is repeated."""
 
 PREFETCH = {"sec-purpose": "prefetch", "purpose": "prefetch", "x-moz": "prefetch", "x-purpose": "preview"}
 """The headers, in lower case, whose value has this word if a browser, or a server for it, loads what may be needed

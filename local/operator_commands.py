@@ -203,7 +203,7 @@ class Paused(LocalError):
 
 
 def mint(url: str, counter: str = "", proxy: str = "") -> int:
-    """Return one integer of a counter, by default the first one, from a region's URL.
+    """Return one integer of a counter, by default the default one, from a region's URL.
 
     If the URL is a name of the domain, `proxy` is the URL of what stands for the domain here.
 

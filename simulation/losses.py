@@ -257,6 +257,7 @@ def lost(losses: Losses, without: str | None = None) -> Stack:
 
 ANSWER = "deploy again when all regions answer"
 FLOOR = "set a floor, and deploy again"
+BOTH = "set a floor and `defaultCounter`, and deploy again"
 AGAIN = "deploy again"
 
 
@@ -265,6 +266,7 @@ def action(refusal: str) -> str:
     text = refusal.lower()
     for todo, phrases in {
         ANSWER: ("must answer", "answers"),
+        BOTH: ("name the counter that `/`",),
         FLOOR: ("set a floor",),
         AGAIN: ("deploy again",),
     }.items():
@@ -283,8 +285,8 @@ def causes(losses: Losses) -> frozenset[str]:
         "a counters table": bool({"recreated", "restored"} & {*losses.regions}),
         "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
         "Pulumi's state": not losses.remembered,
-        "a floor and defaultCounter are set": losses.floor,
-        "another counter is the first one": losses.reordered,
+        "`floors` and `defaultCounter` are set": losses.floor,
+        "`counters` were reordered": losses.reordered,
     }
     return frozenset(word for word, lost in words.items() if lost)
 
@@ -319,7 +321,7 @@ def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
         todo = action(refusal)
         if todo == ANSWER:
             world.unreachable.clear()
-        elif todo == FLOOR:
+        elif todo in (FLOOR, BOTH):
             floor = above
     else:
         raise Stuck(f"refused again and again: {refusals}")
@@ -333,7 +335,7 @@ def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
     stack.counters = ("c", "d", "x")
     for counter in ("d", "x"):
         refused = stack.create_elsewhere(counter)
-        if refused and action(refused) == FLOOR:
+        if refused and action(refused) in (FLOOR, BOTH):
             refusals.append(refused)
             refused = stack.up(above) or stack.create(counter)
         if refused:

@@ -18,8 +18,8 @@ NO_KEY = ""
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 REFUSED = (
-    "count can only be 1 here, given once, and no Idempotency-Key; use the function's URL. A browser's prefetch "
-    "mints nothing"
+    "count must be 1 here and given once, and Idempotency-Key isn't supported: use the function's URL. A browser's "
+    "prefetch mints nothing"
 )
 UNAVAILABLE = "the table is unavailable; try again"
 

@@ -332,7 +332,7 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     mint = command("mint", _mint, "mint integers")
-    mint.add_argument("counter", nargs="?", help="by default the stack's first one")
+    mint.add_argument("counter", nargs="?", help="by default the stack's default counter")
     mint.add_argument("-n", type=_integer_to(10_000_000), default=1, metavar="COUNT", help="how many (1)")
     mint.add_argument("--format", metavar="TEXT", help="such as 'INV-{:06d}'")
     mint.add_argument(
@@ -340,11 +340,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     owner = command("owner", _owner, "say which region mints an integer, and whether it was minted")
     owner.add_argument("integer", type=_integer_to(MAX_INTEGER))
-    owner.add_argument("counter", nargs="?", help="by default the stack's first one")
+    owner.add_argument("counter", nargs="?", help="by default the stack's default counter")
     command("create", _create, "create a counter in every region").add_argument("counter")
     for name, act, text in (
         ("status", _status, "show whether each region can mint, its latency, position and epoch"),
         ("check", _check, "mint a few integers from every region and check them; exit with 1 if anything is wrong"),
     ):
-        command(name, act, text).add_argument("counter", nargs="?", help="by default the stack's first one")
+        command(name, act, text).add_argument("counter", nargs="?", help="by default the stack's default counter")
     return parser

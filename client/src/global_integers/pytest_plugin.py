@@ -1,4 +1,4 @@
-"""The fixture of applications' own tests. pytest imports this wherever the client is installed, so it costs nothing."""
+"""The fixture of applications' own tests. pytest imports this wherever the client is installed: so only pytest here."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

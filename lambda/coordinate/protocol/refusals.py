@@ -18,14 +18,14 @@ def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Re
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
         "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise set a floor "
-        'above every integer that was ever minted, for all counters, as `floors: {"*": <integer>}` in the stack\'s '
-        "settings, and as `defaultCounter` the counter that `/` has minted from, and deploy again; docs/runbook.md "
-        f"says how to find them. {NOTHING_CHANGED}{found}"
+        "above every integer that was ever minted, for all counters, and name the counter that `/` has minted from: in "
+        'the stack\'s settings, `floors: {"*": <integer>}` and `defaultCounter: <counter>`. Then deploy again; '
+        f"docs/runbook.md says how to find them. {NOTHING_CHANGED}{found}"
     )
 
 
 def another_default(before: str, counter: str) -> Refused:
-    """Return the refusal to let `/` mint from another counter though the settings don't say so in words."""
+    """Return the refusal to let `/` mint from another counter though the settings don't name it."""
     return Refused(
         f"/ mints from {before}, and from {counter} its callers may get integers that they got before. If that is what "
         f"you want, set `defaultCounter: {counter}` in the stack's settings; otherwise `defaultCounter: {before}`; and "

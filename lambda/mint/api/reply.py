@@ -33,8 +33,8 @@ STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 def minted_response(request: MintRequest, region: str, block: Block, *, replayed: bool) -> Response:
     """Return the minted integers, in the form that the request prefers: in JSON, a list unless one was requested.
 
-    A block of more than `MAX_LISTED` is always in short, since callers pay nothing for a long response. They are
-    `replayed` if an earlier request with the same Idempotency-Key minted them.
+    A block of more than `MAX_LISTED` is always in the short form, since callers pay nothing for a long response. They
+    are `replayed` if an earlier request with the same Idempotency-Key minted them.
     """
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
     form = "block" if block.count > MAX_LISTED else request.form

@@ -216,7 +216,11 @@ def test_other_refusals_are_problem_documents(kind: str, status: int, retry: boo
             "try again",
         ),
         ("The provided expression refers to an attribute that does not exist in the item", 503, "not one of the coord"),
-        ("The AttributeValue for a key attribute cannot contain an empty string value. Key: counter", 400, "count can"),
+        (
+            "The AttributeValue for a key attribute cannot contain an empty string value. Key: counter",
+            400,
+            "count must be 1",
+        ),
     ],
 )
 def test_what_dynamodb_finds_invalid_is_the_callers_fault_only_where_it_is(

@@ -380,8 +380,8 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
         Args:
             urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
                 https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
-            counter: the counter of this object's own `next`, by default the stack's first one, which stays the same
-                for this object whatever is deployed later.
+            counter: the counter of this object's own `next`, by default the stack's default counter, which
+                stays the same for this object whatever is deployed later.
             lease: the largest number of integers in one lease, 1 (off) to 100,000.
             lease_seconds: seconds after which the rest of a lease is dropped.
             timeout: seconds for a whole call, with all attempts.

@@ -67,7 +67,7 @@ class Tasks:
         return await transport.send(self._http, region, request, seconds, self._drop)
 
     def _drop(self, http: Any) -> None:
-        """Use this HTTP client no more. It isn't closed, which could wait for ever."""
+        """Use this HTTP client no more. Closing it could wait for ever."""
         if self._http is http:
             self._http = None
 

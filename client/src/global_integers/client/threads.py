@@ -108,7 +108,7 @@ class Threads:
             self._mine.sending = False
 
     def _drop(self, http: Any) -> None:
-        """Use this HTTP client no more. It isn't closed, which could wait for ever."""
+        """Use this HTTP client no more. Closing it could wait for ever."""
         if self._http is http:
             self._http = None
 

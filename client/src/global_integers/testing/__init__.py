@@ -7,7 +7,7 @@
         assert integers.next() == 2
 
 With the client, pytest gets the fixture `integers_stack`. The clients are the real ones, with their failover, leases
-and errors. Only the regions, the transport and the clock are others.
+and errors. Only the regions, the transport and the clock are replaced.
 """
 
 import logging
