@@ -447,6 +447,7 @@ class RandomSchedule:
         self._repeat()
         if world.without is None:  # or seeds would no longer find what they found
             self._ask_calmly()
+        self.rates["words"] = 0  # what follows releases nothing
         self._change_calmly()
         self._delete_calmly()
 
