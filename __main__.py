@@ -13,6 +13,7 @@ pulumi.export("urls", integers.urls)
 pulumi.export("gatewayUrls", integers.gateway_urls)
 pulumi.export("leaving", integers.leaving)
 pulumi.export("counters", integers.counters)
+pulumi.export("defaultCounter", integers.default_counter)
 pulumi.export("coordinator", integers.coordinator)
 if integers.domain_url is not None:
     pulumi.export("domainUrl", integers.domain_url)

@@ -42,6 +42,8 @@ class GlobalIntegers(pulumi.ComponentResource):
     """Region that is leaving → its Function URL, which says where to go."""
     counters: pulumi.Output[dict[str, Any]]
     """Counter → its `epoch`, `base` and `regions`, in the order of the settings."""
+    default_counter: pulumi.Output[str]
+    """The counter at `/`."""
     coordinator: pulumi.Output[str]
     """The name of the coordinator's function, in the home region."""
 
@@ -116,6 +118,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             if domain.gateway_url is not None:
                 self.domain_gateway_url = _once_reconciled(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
+        self.default_counter = coordinator.default_counter
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 

@@ -135,7 +135,7 @@ def test_pulumis_analyzer_finds_every_input_and_output() -> None:
 
     assert {name for name, entry in component.inputs.items() if not entry.optional} == {"home", "regions"}
     assert component.inputs_mapping["logRetentionDays"] == "log_retention_days"
-    outputs = {"regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "coordinator"}
+    outputs = {"regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "defaultCounter", "coordinator"}
     with_domain = {"domainUrl", "domainGatewayUrl", "records"}
     assert set(component.outputs) == outputs | with_domain
     assert {name for name, entry in component.outputs.items() if entry.optional} == with_domain

@@ -92,7 +92,9 @@ def sent() -> list[public_stack.Measured]:
 def test_what_a_public_stack_costs_is_what_the_command_prints(sent: list[public_stack.Measured]) -> None:
     rows = public_stack.rows(public_stack.largest(sent))
 
+    usual = max(row.together for kind, row in rows.items() if "openCounters" not in kind)
     assert public_stack.table(rows) in PAGE
+    assert f"a region costs at most {usual:.2f} a day, three regions {3 * round(usual, 2):.2f}." in PAGE
     assert public_stack.table_of_apis(public_stack.apis(sent)) in PAGE
 
 

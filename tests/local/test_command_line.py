@@ -17,7 +17,8 @@ DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 def test_the_outputs_are_the_programs(deployed: Machine) -> None:
     outputs = deployed.outputs()
 
-    assert list(outputs) == ["regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "coordinator"]
+    names = ("regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "defaultCounter", "coordinator")
+    assert tuple(outputs) == names
     assert outputs["regions"] == DEV
     assert outputs["layout"] == {region: {"offset": n, "stride": 3} for n, region in enumerate(DEV, 1)}
     assert list(outputs["urls"]) == DEV

@@ -23,6 +23,7 @@ def at_root(machine: Machine) -> dict[str, str]:
     urls |= {name: outputs[name] for name in ("localDomainUrl", "localDomainGatewayUrl") if name in outputs}
     answers = {output: mint(url) for output, url in urls.items()}
     assert {status for status, _ in answers.values()} == {200}, answers
+    assert {document["counter"] for _, document in answers.values()} == {outputs["defaultCounter"]}
     return {output: document["counter"] for output, (_, document) in answers.items()}
 
 

@@ -86,6 +86,8 @@ class Tasks:
         async def work() -> None:
             try:
                 await call()
+            except ValueError as error:  # such as a wrong environment: the caller's own call raises it, too
+                log.debug("work in the background failed: %s", error)
             except Exception as error:
                 log.warning("work in the background failed: %s", error)
 

@@ -139,6 +139,8 @@ class Threads:
                 run(call())
             except Closed:
                 log.debug("work in the background ended, since the client was closed")
+            except ValueError as error:  # such as a wrong environment: the caller's own call raises it, too
+                log.debug("work in the background failed: %s", error)
             except Exception as error:
                 log.warning("work in the background failed: %s", error)
             finally:
