@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from ..client.api import MAX_INTEGER, PROBLEM
+from ..client.api import BLOCK, MAX_INTEGER, PROBLEM
 from .clock import StoppedClock
 
 if TYPE_CHECKING:
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 Fault = Literal["refused", "timeout", "response lost", "throttled", "forbidden", "error", "unavailable"]
 
-FAULTS: Mapping[Fault, tuple[int, str, Mapping[str, str]]] = {
-    "throttled": (429, "application/json", {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}),
-    "forbidden": (403, "application/json", {"Message": "Forbidden"}),
-    "error": (500, PROBLEM, {"detail": "unexpected error; the log has request 7d4b1f6e"}),
-    "unavailable": (503, PROBLEM, {"detail": "the table is unavailable; try again"}),
+OF_AWS: Mapping[Fault, tuple[int, Mapping[str, str]]] = {
+    "throttled": (429, {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}),
+    "forbidden": (403, {"Message": "Forbidden"}),
 }
-"""The status, the media type and the document of each fault with a response: AWS's own, or the function's."""
+"""The status and the document of the faults in which Lambda answers, and the function isn't run."""
+
+OF_FUNCTION: Mapping[Fault, tuple[int, str, Mapping[str, str]]] = {
+    "error": (500, "unexpected error; the log has request 7d4b1f6e", {}),
+    "unavailable": (503, "the table is unavailable; try again", {"Retry-After": "1"}),
+}
+"""The status, the detail and the headers of the faults in which the function answers."""
 
 KEY_SECONDS = 24 * 3600
 """How long a region keeps an Idempotency-Key: the default of the setting `idempotencyHours`."""
@@ -91,9 +95,10 @@ class Region:
         if self.fault == "timeout":
             self._stack.clock.wait(request.extensions["timeout"].seconds)
             raise httpx.ReadTimeout("", request=request)
-        if self.fault is not None and self.fault in FAULTS:
-            status, media_type, document = FAULTS[self.fault]
-            return self._response(status, document, {"Content-Type": media_type})
+        if self.fault in OF_AWS:
+            return self._response(*OF_AWS[self.fault])
+        if self.fault in OF_FUNCTION:
+            return self._problem(*OF_FUNCTION[self.fault])
         with self._stack.lock:
             response = self._answer(request)
         if self.fault == "response lost" and request.method == "POST":
@@ -135,7 +140,8 @@ class Region:
                 self._receipts[counter, key] = Receipt(block, self._stack.clock() + KEY_SECONDS)
         document = {"counter": counter, "region": self.name, "first": block[0], "last": block[-1]}
         document |= {"stride": block.step, "count": count}
-        return self._response(200, document, {"Idempotency-Replayed": "true"} if replayed else {})
+        headers = {"Content-Type": BLOCK, "Vary": "Accept"} | ({"Idempotency-Replayed": "true"} if replayed else {})
+        return self._response(200, document, headers)
 
     def _owner(self, counter: str, integer: int) -> "httpx.Response":
         if counter not in self._stack.counters:
@@ -152,7 +158,7 @@ class Region:
         document = {"integer": integer, "counter": counter, "offset": offset, "stride": self._stack.stride}
         owner = self._stack.names[offset - 1]
         document |= {"region": owner, "epoch": 1, "minted": integer <= self._last(counter) if own else None}
-        return self._response(200, document if own else document | {"ask": owner})
+        return self._response(200, document if own else document | {"ask": owner}, {"Vary": "Accept"})
 
     def _create(self, counter: str) -> "httpx.Response":
         stack = self._stack
@@ -174,15 +180,18 @@ class Region:
             return self._problem(403, why)
         if is_new:
             stack.counters.append(counter)
-        return self._response(201 if is_new else 200, {"counter": counter, "epoch": 1, "regions": stack.names})
+        places = {name: {"offset": offset, "stride": stack.stride} for offset, name in enumerate(stack.names, 1)}
+        document: dict[str, Any] = {"counter": counter, "epoch": 1, "base": 1, "limit": stack.limit}
+        return self._response(201 if is_new else 200, document | {"regions": places, "pending": []})
 
     def _status(self, counter: str) -> "httpx.Response":
         stack, exists = self._stack, counter in self._stack.counters
         document: dict[str, Any] = {"region": self.name, "counter": counter, "ok": exists}
         document |= {"reason": no_counter(counter)} if not exists else {}
-        document |= {"epoch": 1, "position": self._last(counter), "ceiling": stack.granted(self.offset)}
-        document |= {"stride": stack.stride, "fenced": False, "pending": False, "regions": stack.names}
-        return self._response(200, document)
+        place = {"position": self._last(counter), "ceiling": stack.granted(self.offset), "stride": stack.stride}
+        document |= {"epoch": 1, **place, "fenced": False} if exists else dict.fromkeys(("epoch", *place, "fenced"))
+        document |= {"pending": False, "regions": stack.names if exists else []}
+        return self._response(200, document, {"Vary": "Accept"})
 
     def _last(self, counter: str) -> int:
         """Return the last integer that was minted here, or what is one stride below the first one."""
@@ -222,6 +231,11 @@ class Counters:
     def granted(self, offset: int) -> int:
         """Return the last integer that a region may mint: with the default setting `window`, none gets there."""
         return min(offset + (WINDOW - 1) * self.stride, MAX_INTEGER)
+
+    @property
+    def limit(self) -> int:
+        """What all that may be minted is at most."""
+        return WINDOW * self.stride
 
 
 WINDOW = 100_000_000
