@@ -41,6 +41,7 @@ AS_PROXIES: dict[Fault, ProxyFault] = {
     "throttled": "429",
     "forbidden": "403",
     "unavailable": "503",
+    "left": "410",
 }
 """How the proxies to a deployment fail in the same way."""
 
@@ -333,6 +334,7 @@ def test_all_regions_refuse_connections(stack: Either) -> None:
         ("unavailable", "Unavailable: 503: …"),
         ("forbidden", "Refused: 403: …"),
         ("timeout", "Unavailable: no response within …"),
+        ("left", "Unavailable: 410: …"),
         ("response lost", "Unavailable: RemoteProtocolError: Server disconnected without sending a response."),
     ],
 )
@@ -482,6 +484,8 @@ def test_callers_create_counters_up_to_a_bound() -> None:
         (lambda: Stack(counters=["Orders"]), "'Orders' is not a counter's name"),
         (lambda: Stack(max_counters=-1), "max_counters -1 is not an integer from 0 on"),
         (lambda: Stack().tick(-1), "seconds -1 is below 0"),
+        (lambda: Stack().delete("tickets"), "there is no counter 'tickets'"),
+        (lambda: Stack().delete("integers"), "'integers' is the default counter, which can't be deleted"),
         (lambda: Stack().regions[0].fail("down"), "fault 'down' is none of 'refused', 'timeout'"),  # type: ignore[arg-type]
         (lambda: Stack().integers(http=lambda: None), "http can't be given"),  # type: ignore[arg-type]
         (lambda: Stack().integers(prefer="eu-west-9"), "prefer 'eu-west-9' is none of the regions us-east-1"),

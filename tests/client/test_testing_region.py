@@ -12,8 +12,8 @@ from coordinate.protocol.refusals import too_many
 from global_integers.client import api
 from global_integers.testing import Fault, Region, Stack, region
 from mint.api.problems import error_response
-from mint.api.request import CounterRequest, MintRequest, Request, received, request_of
-from mint.model import RequestRefused, TableUnavailable
+from mint.api.request import CounterRequest, MintRequest, OwnerOf, Request, received, request_of
+from mint.model import CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
 
 from components.settings.args import GlobalIntegersArgs
 from global_integers_core import lattice, names
@@ -110,6 +110,49 @@ def test_a_fault_is_the_functions_own_response(fault: Fault) -> None:
         near = stack.regions[0]
         near.fail(fault)
         assert answered(near, api.mint("orders")) == of_function(FAULTS[fault], MintRequest("orders"), near.name)
+
+
+def test_a_region_that_left_says_who_mints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAVING", "eu-west-1,ap-southeast-2")
+    fenced = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=True, attributes={}))
+    with Stack(REGIONS) as stack:
+        near, other, _ = stack.regions
+        keyed = answered(near, api.mint("integers", 2, "cart-1"))
+        near.fail("left")
+        asked: list[tuple[Sent, Exception, Request]] = [
+            (api.mint("integers"), fenced, MintRequest("integers")),
+            (api.mint("integers", 1, "cart-2"), NoItem(), MintRequest("integers", 1, "cart-2")),
+            (api.mint("nothing"), NoItem(), MintRequest("nothing")),
+            (api.owner("nothing", 1), NoItem(), OwnerOf("nothing", 1)),
+            (api.mint(""), fenced, MintRequest("integers")),
+            (api.health(), fenced, CounterRequest("health", "integers")),
+            (api.owner("integers", 7), LayoutUnknown(fenced.item), OwnerOf("integers", 7)),
+        ]
+        for sent, error, request in asked:
+            assert answered(near, sent) == of_function(error, request, near.name)
+        again = answered(near, api.mint("integers", 2, "cart-1"))
+        assert (again[1]["idempotency-replayed"], again[2]) == ("true", keyed[2])
+        assert answered(near, api.owner("integers", 4))[2]["minted"] is True
+        status = answered(near, api.status("integers"))[2]
+        gone = of_function(fenced, MintRequest("integers"), near.name)[2]["detail"]
+        assert (status["ok"], status["reason"], status["fenced"], status["ceiling"]) == (False, gone, True, 4)
+        assert status["regions"] == answered(other, api.status("integers"))[2]["regions"] == REGIONS[1:]
+        unknown = answered(other, api.owner("integers", 4))[2]
+        assert (unknown["region"], unknown["minted"], "ask" in unknown) == ("us-east-1", None, False)
+        near.recover()
+        assert answered(near, api.mint("integers"))[2]["first"] == 7
+
+
+def test_a_deleted_counter_is_unknown_but_to_its_keys() -> None:
+    with Stack(REGIONS, max_counters=9) as stack:
+        near = stack.regions[0]
+        keyed = answered(near, api.mint("orders", 2, "cart-1"))
+        stack.delete("orders")
+        assert answered(near, api.mint("orders")) == of_function(NoItem(), MintRequest("orders"), near.name)
+        assert answered(near, api.owner("orders", 1)) == of_function(NoItem(), OwnerOf("orders", 1), near.name)
+        assert answered(near, api.mint("orders", 2, "cart-1"))[2] == keyed[2]
+        assert answered(near, api.create("orders"))[0] == 201
+        assert answered(near, api.mint("orders"))[2]["first"] > keyed[2]["last"], "no integer twice"
 
 
 def test_a_refused_creation_is_the_functions_response(monkeypatch: pytest.MonkeyPatch) -> None:

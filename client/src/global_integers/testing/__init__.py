@@ -76,8 +76,8 @@ class Stack:
         if type(max_counters) is not int or max_counters < 0:
             raise ValueError(f"max_counters {max_counters!r} is not an integer from 0 on")
         self._clock = StoppedClock()
-        shared = Counters(regions, counters, max_counters, self._clock)
-        self.regions = [Region(name, offset, shared) for offset, name in enumerate(regions, 1)]
+        self._shared = Counters(len(regions), counters, max_counters, self._clock)
+        self.regions = [Region(name, offset, self._shared) for offset, name in enumerate(regions, 1)]
         self._opened: list[Integers] = []
 
     @property
@@ -112,6 +112,21 @@ class Stack:
         if seconds < 0:
             raise ValueError(f"seconds {seconds!r} is below 0")
         self._clock.tick(seconds)
+
+    def delete(self, counter: str) -> None:
+        """Delete a counter. Its requests get 404, but those with a repeated key.
+
+        If it is created again, it goes on above all that was minted of it.
+
+        Raises:
+            ValueError: there is no such counter, or it is the default counter.
+        """
+        with self._shared.lock:
+            if counter not in self._shared.counters:
+                raise ValueError(f"there is no counter {counter!r}")
+            if counter == self._shared.counters[0]:
+                raise ValueError(f"{counter!r} is the default counter, which can't be deleted")
+            self._shared.counters.remove(counter)
 
     def close(self) -> None:
         """Close all clients for threads."""

@@ -12,7 +12,7 @@ from .clock import StoppedClock
 if TYPE_CHECKING:
     import httpx
 
-Fault = Literal["refused", "timeout", "response lost", "throttled", "forbidden", "error", "unavailable"]
+Fault = Literal["refused", "timeout", "response lost", "throttled", "forbidden", "error", "unavailable", "left"]
 
 OF_AWS: Mapping[Fault, tuple[int, Mapping[str, str]]] = {
     "throttled": (429, {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}),
@@ -56,6 +56,7 @@ class Region:
         self.offset = offset
         self.fault: Fault | None = None
         self._stack = stack
+        stack.regions.append(self)
         self._issued: dict[str, int] = {}
         self._receipts: dict[tuple[str, str], Receipt] = {}
 
@@ -65,8 +66,9 @@ class Region:
         Args:
             fault: "refused": no connection; "timeout": no response, until the client's `attempt_timeout` has passed by
                 the stack's clock; "response lost": it mints, but the connection breaks before the response (other
-                requests are answered); "throttled": 429, as if the region were paused; "forbidden": 403; "error":
-                500; "unavailable": 503.
+                requests are answered); "throttled": 429 from Lambda, as of a paused region; "forbidden": 403 from
+                Lambda, as of a request that isn't signed; "error": 500; "unavailable": 503; "left": 410, but to a
+                repeated key, as of a region that has left the layout. The others go on in the layout of before.
 
         Raises:
             ValueError: there is no such fault.
@@ -95,9 +97,9 @@ class Region:
         if self.fault == "timeout":
             self._stack.clock.wait(request.extensions["timeout"].seconds)
             raise httpx.ReadTimeout("", request=request)
-        if self.fault in OF_AWS:
+        if self.fault is not None and self.fault in OF_AWS:
             return self._response(*OF_AWS[self.fault])
-        if self.fault in OF_FUNCTION:
+        if self.fault is not None and self.fault in OF_FUNCTION:
             return self._problem(*OF_FUNCTION[self.fault])
         with self._stack.lock:
             response = self._answer(request)
@@ -108,6 +110,8 @@ class Region:
     def _answer(self, request: "httpx.Request") -> "httpx.Response":
         method, default = request.method, self._stack.counters[0]
         match request.url.path.lstrip("/").split("/"):
+            case ["-", "health"] if self.fault == "left":
+                return self._gone(default)
             case ["-", "health"]:
                 return self._response(200, {"status": "ok", "region": self.name})
             case ["-", "status"]:
@@ -123,14 +127,16 @@ class Region:
                 return self._problem(404, "there is no such path; it is /{counter} or /{counter}/{integer}")
 
     def _mint(self, counter: str, count: int, key: str | None) -> "httpx.Response":
-        if counter not in self._stack.counters:
-            return self._no_counter(counter)
         receipt = None if key is None else self._receipts.get((counter, key))
         replayed = receipt is not None and receipt.expires > self._stack.clock()
         if receipt is not None and replayed:
             block = receipt.block
             if len(block) != count:
                 return self._problem(422, "this Idempotency-Key was used for another count; use a new one")
+        elif counter not in self._stack.counters:
+            return self._no_counter(counter)
+        elif self.fault == "left":
+            return self._gone(counter)
         else:
             stride = self._stack.stride
             first = self._last(counter) + stride
@@ -147,18 +153,20 @@ class Region:
         if counter not in self._stack.counters:
             return self._no_counter(counter)
         granted = self._stack.granted(self.offset)
+        if self.fault == "left" and integer > self._last(counter):
+            return self._gone(counter)
         if integer > granted:
             why = (
                 f"no region is known to mint {integer} yet: the home region grants integers step by step, and this "
                 f"region has been granted those up to {granted}"
             )
             return self._problem(503, why, {"Retry-After": "5"}, granted=granted)
-        offset = (integer - 1) % self._stack.stride + 1
-        own = offset == self.offset
-        document = {"integer": integer, "counter": counter, "offset": offset, "stride": self._stack.stride}
-        owner = self._stack.names[offset - 1]
-        document |= {"region": owner, "epoch": 1, "minted": integer <= self._last(counter) if own else None}
-        return self._response(200, document if own else document | {"ask": owner}, {"Vary": "Accept"})
+        owner = self._stack.regions[(integer - 1) % self._stack.stride]
+        document = {"integer": integer, "counter": counter, "offset": owner.offset, "stride": self._stack.stride}
+        minted = integer <= self._last(counter) if owner is self else None
+        document |= {"region": owner.name, "epoch": 1, "minted": minted}
+        asked = {"ask": owner.name} if owner is not self and owner.fault != "left" else {}
+        return self._response(200, document | asked, {"Vary": "Accept"})
 
     def _create(self, counter: str) -> "httpx.Response":
         stack = self._stack
@@ -180,17 +188,20 @@ class Region:
             return self._problem(403, why)
         if is_new:
             stack.counters.append(counter)
-        places = {name: {"offset": offset, "stride": stack.stride} for offset, name in enumerate(stack.names, 1)}
+        places = {region.name: {"offset": region.offset, "stride": stack.stride} for region in stack.regions}
         document: dict[str, Any] = {"counter": counter, "epoch": 1, "base": 1, "limit": stack.limit}
         return self._response(201 if is_new else 200, document | {"regions": places, "pending": []})
 
     def _status(self, counter: str) -> "httpx.Response":
-        stack, exists = self._stack, counter in self._stack.counters
-        document: dict[str, Any] = {"region": self.name, "counter": counter, "ok": exists}
-        document |= {"reason": no_counter(counter)} if not exists else {}
-        place = {"position": self._last(counter), "ceiling": stack.granted(self.offset), "stride": stack.stride}
-        document |= {"epoch": 1, **place, "fenced": False} if exists else dict.fromkeys(("epoch", *place, "fenced"))
-        document |= {"pending": False, "regions": stack.names if exists else []}
+        stack, exists, left = self._stack, counter in self._stack.counters, self.fault == "left"
+        reason = gone(counter) if left else "" if exists else no_counter(counter)
+        document: dict[str, Any] = {"region": self.name, "counter": counter, "ok": not reason}
+        document |= {"reason": reason} if reason else {}
+        position = self._last(counter)
+        item = {"epoch": 1, "position": position, "ceiling": position if left else stack.granted(self.offset)}
+        item |= {"stride": stack.stride, "fenced": left}
+        document |= item if exists else dict.fromkeys(item)
+        document |= {"pending": False, "regions": stack.minting() if exists else []}
         return self._response(200, document, {"Vary": "Accept"})
 
     def _last(self, counter: str) -> int:
@@ -198,10 +209,13 @@ class Region:
         return self._issued.get(counter, self.offset - self._stack.stride)
 
     def _no_counter(self, counter: str) -> "httpx.Response":
-        return self._problem(404, no_counter(counter))
+        return self._gone(counter) if self.fault == "left" else self._problem(404, no_counter(counter))
+
+    def _gone(self, counter: str) -> "httpx.Response":
+        return self._problem(410, gone(counter), regions=self._stack.minting())
 
     def _problem(
-        self, status: int, detail: str, headers: Mapping[str, str] | None = None, **members: int
+        self, status: int, detail: str, headers: Mapping[str, str] | None = None, **members: object
     ) -> "httpx.Response":
         document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
         document |= {"region": self.name, **members}
@@ -219,14 +233,19 @@ class Region:
 class Counters:
     """What the regions of a stack share: the layout, the counters' names, the clock, and a lock for all of it."""
 
-    def __init__(self, names: Sequence[str], counters: Sequence[str], max_counters: int, clock: StoppedClock) -> None:
-        self.names = list(names)
-        self.stride = len(self.names)
+    def __init__(self, stride: int, counters: Sequence[str], max_counters: int, clock: StoppedClock) -> None:
+        self.regions: list[Region] = []
+        """In the order of the layout."""
+        self.stride = stride
         self.counters = list(counters)
         self.max_counters = max_counters
         """0: callers may create none."""
         self.clock = clock
         self.lock = threading.Lock()
+
+    def minting(self) -> list[str]:
+        """Return the regions that haven't left."""
+        return [region.name for region in self.regions if region.fault != "left"]
 
     def granted(self, offset: int) -> int:
         """Return the last integer that a region may mint: with the default setting `window`, none gets there."""
@@ -245,3 +264,8 @@ WINDOW = 100_000_000
 def no_counter(counter: str) -> str:
     """Return what a region says of a counter that it doesn't have."""
     return f"there is no counter {counter!r} in this region"
+
+
+def gone(counter: str) -> str:
+    """Return what a region says of a counter once it has left."""
+    return f"this region has left, and no longer mints {counter!r}; use one of the other regions"
