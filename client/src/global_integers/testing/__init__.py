@@ -7,7 +7,11 @@
         assert integers.next() == 2
 
 With the client, pytest gets the fixture `integers_stack`. The clients are the real ones, with their failover, leases
-and errors. Only the regions, the transport and the clock are others.
+and errors. Only the regions, the transport and the clock are others. The project's tests compare it with a deployment
+on one machine, so that an application finds here what it would find there.
+
+It has no domain (`Integers("https://integers.example.com/")`), nobody has to sign, no caller is limited to some
+counters, the layout doesn't change, and no region runs out of integers.
 """
 
 import logging
@@ -42,6 +46,9 @@ class Stack:
     Its clock stands still: only callers' waits and `tick` let time pass, at once. What goes on in the background of an
     `Integers`, such as health checks, is over when its call returns. So every run of a test is the same. Only
     leases, their sizes and `lease_seconds`, go by the wall clock.
+
+    A stack is a context manager, which closes its clients for threads. Those for tasks are closed by their own
+    `async with`. The fixture `integers_stack` does the first.
 
     Attributes:
         regions: in the order of the layout. The first one is the nearest.
@@ -104,10 +111,10 @@ class Stack:
         return _AsyncIntegers(self._clock, self.urls, **self._with_transport(options, asynchronous=True))
 
     def tick(self, seconds: float) -> None:
-        """Let so many seconds pass: pauses end, health is checked again, keys expire after 24 hours.
+        """Let so many seconds pass, 0 or more: pauses end, health is checked again, keys expire after 24 hours.
 
         Raises:
-            ValueError: time doesn't go back.
+            ValueError: the seconds are below 0.
         """
         if seconds < 0:
             raise ValueError(f"seconds {seconds!r} is below 0")
@@ -141,7 +148,7 @@ class Stack:
 
     def _with_transport(self, options: Any, *, asynchronous: bool) -> Any:
         if options.get("http") is not None:
-            raise ValueError("http can't be given: the stack's clients reach its regions only")
+            raise ValueError("http can't be given: the stack's clients have one that reaches its regions only")
         by_host = {f"{region.name}.integers.test": region for region in self.regions}
 
         def make() -> Any:
