@@ -35,6 +35,7 @@ SHARING = {
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
         "tests/client/test_testing.py",
+        "tests/client/test_testing_region.py",
     ),
     "opened": (
         "tests/local/stacks/test_open_counters.py",

@@ -50,8 +50,8 @@ class Awaited:
 class Tasks(Awaited):
     """`AsyncIntegers` with the interface of `Integers`: every call is a task of one event loop."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(AsyncIntegers(*arguments, **options), self._wait_for)
+    def __init__(self, *arguments: Any, make: Callable[..., AsyncIntegers] = AsyncIntegers, **options: Any) -> None:
+        super().__init__(make(*arguments, **options), self._wait_for)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -66,6 +66,10 @@ class Tasks(Awaited):
             await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
         self._wait_for(others())
+
+    def close(self) -> None:
+        """Close the client, which may be used again."""
+        self.aclose()
 
     def __enter__(self) -> "Tasks":
         return self

@@ -6,20 +6,31 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import chain
-from typing import Any, cast, get_args
+from itertools import chain, count
+from typing import Any, get_args
 
+import httpx
 import pytest
-from global_integers import AsyncIntegers, FailedOver, GlobalIntegersError, Integers, Leased, Unavailable
+from global_integers import (
+    AsyncIntegers,
+    Event,
+    FailedOver,
+    GlobalIntegersError,
+    Integers,
+    Leased,
+    Requested,
+    Unavailable,
+)
 from global_integers.client.failover import order_of
+from global_integers.client.transport import TimeLeft
 from global_integers.testing import Fault, Stack
 
 from local.paths import ROOT
-from tests.client.clients import Clock, EventRecorder
-from tests.client.region_proxies import PATIENT, RegionProxy
+from tests.client.clients import Clock, EventRecorder, Tasks
+from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 from tests.client.region_proxies import Fault as ProxyFault
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -30,19 +41,62 @@ AS_PROXIES: dict[Fault, ProxyFault] = {
     "throttled": "429",
     "forbidden": "403",
     "unavailable": "503",
+    "left": "410",
 }
 """How the proxies to a deployment fail in the same way."""
 
 
 class Real:
-    """Clients of a deployment on this machine, through proxies that fail, with the interface of a `Stack`."""
+    """Clients of a deployment on this machine, through proxies that fail."""
 
-    def __init__(self, proxies: dict[str, RegionProxy]) -> None:
+    def __init__(self, proxies: dict[str, RegionProxy], *, tasks: bool) -> None:
         self.proxies = proxies
         self.urls = {region: proxy.url for region, proxy in proxies.items()}
+        self._tasks = tasks
 
-    def integers(self, **options: Any) -> Integers:
-        return Integers(self.urls, **options)
+    def integers(self, **options: Any) -> Any:
+        """Return a client."""
+        return self._made(Integers, AsyncIntegers, options)
+
+    def impatient(self, *regions: str, **options: Any) -> Any:
+        """Return a client whose time is over once these regions have failed, however long that takes."""
+        clock, failed = Clock(), set[str]()
+
+        def observe(event: Event) -> None:
+            if isinstance(event, Requested) and event.failure is not None and event.subject != "health":
+                failed.add(event.region)
+                if failed.issuperset(regions):
+                    clock.now += HANG
+
+        class ForThreads(Integers):
+            _clock = clock
+
+        class ForTasks(AsyncIntegers):
+            _clock = clock
+
+        return self._made(ForThreads, ForTasks, {"observer": observe, **PATIENT, **options})
+
+    def _made(self, threads: Any, tasks: Any, options: dict[str, Any]) -> Any:
+        if self._silent():
+            options["http"] = self._http
+        return Tasks(self.urls, make=tasks, **options) if self._tasks else threads(self.urls, **options)
+
+    def _silent(self) -> set[str]:
+        """Return the URLs of the regions that don't respond."""
+        return {proxy.url for proxy in self.proxies.values() if proxy.fault == "hang"}
+
+    def _http(self) -> Any:
+        """Return an HTTP client that soon gives up regions that don't respond, and waits long for the others."""
+
+        def shorten(request: httpx.Request) -> None:
+            if any(str(request.url).startswith(url) for url in self._silent()):
+                request.extensions["timeout"] = TimeLeft(0.05)
+
+        async def shorten_too(request: httpx.Request) -> None:
+            shorten(request)
+
+        made, hook = (httpx.AsyncClient, shorten_too) if self._tasks else (httpx.Client, shorten)
+        return made(trust_env=False, event_hooks={"request": [hook]})
 
     def fail(self, region: str, fault: Fault) -> None:
         self.proxies[region].fault = AS_PROXIES[fault]
@@ -56,12 +110,21 @@ class Real:
         self.proxies[region].recover()
 
 
-class InMemory(Stack):
+class InMemory:
     """A stack in memory, for the same cases."""
 
-    def __init__(self) -> None:
-        super().__init__(max_counters=1000)
-        self._named = {region.name: region for region in self.regions}
+    def __init__(self, stack: Stack, *, tasks: bool) -> None:
+        self._stack = stack
+        self._tasks = tasks
+        self._named = {region.name: region for region in stack.regions}
+
+    def integers(self, **options: Any) -> Any:
+        """Return a client."""
+        return Tasks(make=self._stack.async_integers, **options) if self._tasks else self._stack.integers(**options)
+
+    def impatient(self, *_: str, **options: Any) -> Any:
+        """Return a client. Its time passes by itself."""
+        return self.integers(**{**PATIENT, **options})
 
     def fail(self, region: str, fault: Fault) -> None:
         self._named[region].fail(fault)
@@ -76,17 +139,29 @@ class InMemory(Stack):
 Either = Real | InMemory
 
 
+@pytest.fixture(params=[False, True], ids=["threads", "tasks"])
+def tasks(request: pytest.FixtureRequest) -> bool:
+    """Whether the client is one for tasks."""
+    return request.param
+
+
 @pytest.fixture(params=["memory", pytest.param("deployment", marks=pytest.mark.server)])
-def stack(request: pytest.FixtureRequest) -> Either:
+def stack(request: pytest.FixtureRequest, *, tasks: bool) -> Generator[Either]:
     """One and the other, to which the same must happen."""
-    return InMemory() if request.param == "memory" else Real(request.getfixturevalue("proxies"))
+    if request.param == "deployment":
+        yield Real(request.getfixturevalue("proxies"), tasks=tasks)
+        return
+    with Stack(REGIONS, max_counters=1000) as made:
+        yield InMemory(made, tasks=tasks)
+
+
+NUMBERS = count(1)
 
 
 @pytest.fixture
-def counter(stack: Either, request: pytest.FixtureRequest) -> str:
+def counter(stack: Either) -> str:
     """A counter of which nothing is minted yet."""
-    test = str(cast("Any", request).node.name)
-    name = re.sub("[^a-z0-9]+", "-", test.lower())[:60].strip("-")
+    name = f"compared-{next(NUMBERS)}"
     with stack.integers(**FIRST) as integers:
         assert integers.create(name)
     return name
@@ -111,9 +186,9 @@ def test_integers_of_a_region_are_one_stride_apart(stack: Either, counter: str) 
 
 def test_counters_are_independent(stack: Either, counter: str) -> None:
     with stack.integers(**FIRST) as integers:
-        assert integers.create(f"{counter}2")
-        assert not integers.create(f"{counter}2")
-        assert [integers[counter].next(), integers[counter].next(), integers[f"{counter}2"].next()] == [1, 4, 1]
+        assert integers.create(f"{counter}-too")
+        assert not integers.create(f"{counter}-too")
+        assert [integers[counter].next(), integers[counter].next(), integers[f"{counter}-too"].next()] == [1, 4, 1]
         assert integers.next() < integers.next()
 
 
@@ -143,10 +218,10 @@ def test_a_key_is_for_one_count(stack: Either, counter: str) -> None:
 def test_a_keys_region_fails(stack: Either, counter: str) -> None:
     key = next(f"cart-{n}" for n in range(100) if order_of(f"cart-{n}", REGIONS)[0] == "us-east-1")
     stack.fail("us-east-1", "throttled")
-    with stack.integers(counter=counter, prefer="us-east-1", timeout=3) as integers:
+    with stack.impatient("us-east-1", counter=counter, prefer="us-east-1") as integers:
         failed = error_of(lambda: integers.next(key=key))
     assert failed == (
-        f"Unavailable: counter {counter!r}: no region succeeded within 3 s; only the key's region can return its "
+        f"Unavailable: counter {counter!r}: no region succeeded within 120 s; only the key's region can return its "
         "integer again (key_failover=True accepts another integer):\n"
         "  us-east-1: 429: the region is paused, or it has too many requests"
     )
@@ -181,9 +256,8 @@ def test_an_owner_that_nobody_knows(stack: Either, counter: str) -> None:
 
 def test_an_owner_that_fails_is_known(stack: Either, counter: str) -> None:
     stack.fail("eu-west-1", "unavailable")
-    with stack.integers(counter=counter, prefer="us-east-1", timeout=120, attempt_timeout=60) as integers:
+    with stack.impatient("eu-west-1", counter=counter, prefer="us-east-1") as integers:
         integers.next()
-    with stack.integers(counter=counter, prefer="us-east-1", timeout=5, attempt_timeout=5) as integers:
         found = integers.owner(2)
     assert (found.region, found.minted) == ("eu-west-1", None)
 
@@ -236,8 +310,7 @@ def test_a_reserved_name_is_refused(stack: Either) -> None:
 def test_another_region_is_asked(stack: Either, counter: str, fault: Fault) -> None:
     seen = EventRecorder()
     stack.fail("us-east-1", fault)
-    short: dict[str, Any] = {"timeout": 120, "attempt_timeout": 1 if fault == "timeout" else 60}
-    with stack.integers(counter=counter, prefer="us-east-1", observer=seen, **short) as integers:
+    with stack.integers(counter=counter, observer=seen, **FIRST) as integers:
         assert integers.next() in (2, 3)
         stack.recover("us-east-1")
     assert {event.failed for event in seen.of(FailedOver)} <= {"us-east-1"}
@@ -248,9 +321,9 @@ def test_another_region_is_asked(stack: Either, counter: str, fault: Fault) -> N
 def test_all_regions_refuse_connections(stack: Either) -> None:
     for region in REGIONS:
         stack.refuse(region)
-    with stack.integers(prefer="us-east-1", timeout=3) as integers:
+    with stack.impatient(*REGIONS, prefer="us-east-1") as integers:
         first, *reasons = error_of(integers.next).splitlines()
-    assert first.endswith("connection refused (URL); the default counter: no region succeeded within 3 s:")
+    assert first.endswith("connection refused (URL); the default counter: no region succeeded within 120 s:")
     assert sorted(reasons) == sorted(f"  {region}: connection refused (URL)" for region in REGIONS)
 
 
@@ -260,13 +333,16 @@ def test_all_regions_refuse_connections(stack: Either) -> None:
         ("throttled", "Unavailable: 429: the region is paused, or it has too many requests"),
         ("unavailable", "Unavailable: 503: …"),
         ("forbidden", "Refused: 403: …"),
+        ("timeout", "Unavailable: no response within …"),
+        ("left", "Unavailable: 410: …"),
         ("response lost", "Unavailable: RemoteProtocolError: Server disconnected without sending a response."),
     ],
 )
 def test_all_regions_fail(stack: Either, fault: Fault, reason: str) -> None:
     for region in REGIONS:
         stack.fail(region, fault)
-    with stack.integers(prefer="us-east-1", timeout=3) as integers, pytest.raises(GlobalIntegersError) as raised:
+    made = stack.impatient(*REGIONS, prefer="us-east-1", attempt_timeout=30)
+    with made as integers, pytest.raises(GlobalIntegersError) as raised:
         integers.next()
     kind, _, why = reason.partition(": ")
     assert type(raised.value).__name__ == kind
@@ -274,10 +350,12 @@ def test_all_regions_fail(stack: Either, fault: Fault, reason: str) -> None:
     assert all(why.removesuffix("…") in found for found in reasons)
 
 
-def test_a_lease_is_one_block(stack: Either, counter: str, clock: Clock) -> None:
+@pytest.mark.usefixtures("clock")
+def test_a_lease_is_one_block(stack: Either, counter: str, wait_until_idle: Callable[[Any], None]) -> None:
     seen = EventRecorder()
     with stack.integers(counter=counter, lease=9, observer=seen, **FIRST) as integers:
         assert [integers.next() for _ in range(30)] == list(range(1, 91, 3))
+        wait_until_idle(integers)
         sizes = [event.size for event in seen.of(Leased)]
         assert (sizes[0], max(sizes)) == (1, 9)
         leased = sum(sizes)
@@ -299,8 +377,8 @@ def test_health(stack: Either) -> None:
 def test_a_closed_client_may_be_used_again(stack: Either, counter: str) -> None:
     with stack.integers(counter=counter, **FIRST) as integers:
         assert integers.next() == 1
-    assert integers.next() == 4
-    integers.close()
+        integers.close()
+        assert integers.next() == 4
 
 
 def test_the_fixture_is_three_regions(integers_stack: Stack) -> None:
@@ -406,6 +484,8 @@ def test_callers_create_counters_up_to_a_bound() -> None:
         (lambda: Stack(counters=["Orders"]), "'Orders' is not a counter's name"),
         (lambda: Stack(max_counters=-1), "max_counters -1 is not an integer from 0 on"),
         (lambda: Stack().tick(-1), "seconds -1 is below 0"),
+        (lambda: Stack().delete("tickets"), "there is no counter 'tickets'"),
+        (lambda: Stack().delete("integers"), "'integers' is the default counter, which can't be deleted"),
         (lambda: Stack().regions[0].fail("down"), "fault 'down' is none of 'refused', 'timeout'"),  # type: ignore[arg-type]
         (lambda: Stack().integers(http=lambda: None), "http can't be given"),  # type: ignore[arg-type]
         (lambda: Stack().integers(prefer="eu-west-9"), "prefer 'eu-west-9' is none of the regions us-east-1"),

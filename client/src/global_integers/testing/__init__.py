@@ -7,7 +7,11 @@
         assert integers.next() == 2
 
 With the client, pytest gets the fixture `integers_stack`. The clients are the real ones, with their failover, leases
-and errors. Only the regions, the transport and the clock are replaced.
+and errors. Only the regions, the transport and the clock are replaced. The project's tests compare it with a deployment
+on one machine, so that an application finds here what it would find there.
+
+It has no domain (`Integers("https://integers.example.com/")`), nobody has to sign, no caller is limited to some
+counters, the layout doesn't change, and no region runs out of integers.
 """
 
 import logging
@@ -43,6 +47,9 @@ class Stack:
     `Integers`, such as health checks, is over when its call returns. So every run of a test is the same. Only
     leases, their sizes and `lease_seconds`, go by the wall clock.
 
+    A stack is a context manager, which closes its clients for threads. Those for tasks are closed by their own
+    `async with`. The fixture `integers_stack` does the first.
+
     Attributes:
         regions: in the order of the layout. The first one is the nearest.
     """
@@ -76,8 +83,8 @@ class Stack:
         if type(max_counters) is not int or max_counters < 0:
             raise ValueError(f"max_counters {max_counters!r} is not an integer from 0 on")
         self._clock = StoppedClock()
-        shared = Counters(regions, counters, max_counters, self._clock)
-        self.regions = [Region(name, offset, shared) for offset, name in enumerate(regions, 1)]
+        self._shared = Counters(len(regions), counters, max_counters, self._clock)
+        self.regions = [Region(name, offset, self._shared) for offset, name in enumerate(regions, 1)]
         self._opened: list[Integers] = []
 
     @property
@@ -104,14 +111,29 @@ class Stack:
         return _AsyncIntegers(self._clock, self.urls, **self._with_transport(options, asynchronous=True))
 
     def tick(self, seconds: float) -> None:
-        """Let so many seconds pass: pauses end, health is checked again, keys expire after 24 hours.
+        """Let so many seconds pass, 0 or more: pauses end, health is checked again, keys expire after 24 hours.
 
         Raises:
-            ValueError: time doesn't go back.
+            ValueError: the seconds are below 0.
         """
         if seconds < 0:
             raise ValueError(f"seconds {seconds!r} is below 0")
         self._clock.tick(seconds)
+
+    def delete(self, counter: str) -> None:
+        """Delete a counter. Its requests get 404, but those with a repeated key.
+
+        If it is created again, it goes on above all that was minted of it.
+
+        Raises:
+            ValueError: there is no such counter, or it is the default counter.
+        """
+        with self._shared.lock:
+            if counter not in self._shared.counters:
+                raise ValueError(f"there is no counter {counter!r}")
+            if counter == self._shared.counters[0]:
+                raise ValueError(f"{counter!r} is the default counter, which can't be deleted")
+            self._shared.counters.remove(counter)
 
     def close(self) -> None:
         """Close all clients for threads."""
@@ -126,7 +148,7 @@ class Stack:
 
     def _with_transport(self, options: Any, *, asynchronous: bool) -> Any:
         if options.get("http") is not None:
-            raise ValueError("http can't be given: the stack's clients reach its regions only")
+            raise ValueError("http can't be given: the stack's clients have one that reaches its regions only")
         by_host = {f"{region.name}.integers.test": region for region in self.regions}
 
         def make() -> Any:
