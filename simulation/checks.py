@@ -62,7 +62,9 @@ class CheckedWorld(World):
     defaults: dict[str, str] = field(default_factory=dict[str, str])
     """What callers of each region's `/` reach."""
     asked: str | None = None
-    """What was last asked for in words; else the counter from which `/` minted first."""
+    """What callers of `/` were last given on purpose: the counter that was chosen, or from which it minted first."""
+    before: dict[str, str] = field(default_factory=dict[str, str])
+    """What they reached before the last release."""
     unasked: set[str] = field(default_factory=set[str])
     """The regions whose `/` leads to another counter than before, though nobody asked for that one."""
     unrecorded: set[str] = field(default_factory=set[str])
@@ -100,7 +102,15 @@ class CheckedWorld(World):
             self.unasked.add(region)
         elif counter == self.asked:
             self.unasked.discard(region)
+        self.before[region] = self.defaults.get(region, counter)
         self.defaults[region] = counter
+
+    def back(self) -> None:
+        """Let callers reach what they reached before the last release, as an operator wants it."""
+        for region, counter in self.before.items():
+            self.asked = counter if self.asked is not None else None
+            self.defaults[region] = counter
+            self.unasked.discard(region)
 
     def mint_at_root(self, region: str) -> int | None:
         """Mint one integer at `/`, or raise `Unasked` if its callers were promised another counter."""
@@ -134,9 +144,6 @@ class CheckedWorld(World):
             at_home = "mirror" if isinstance(operation, AT_THE_MIRROR) else "layouts"
             self._back_up(getattr(operation, "region", at_home))
         held = super().carry_out(operation)
-        if held and isinstance(operation, op.WriteRecord) and operation.old is not None:
-            before, after = operation.old.default_counter, operation.new.default_counter
-            self.asked = self.asked if before == after else after
         if held and isinstance(operation, op.WriteRegister):
             new, record = operation.new, self.layouts.record
             self._note_layout(new)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -93,7 +93,19 @@ class SimulatedPulumi:
     def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))
-        return SimulatedSettings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
+        leaving = tuple(region for region in gone if self._random.random() < 0.5)
+        return self.naming(SimulatedSettings(regions, leaving, floors))
+
+    def naming(self, settings: SimulatedSettings) -> SimulatedSettings:
+        """Return the settings with the default counter, where it must be named."""
+        record = self._known(self._world.layouts.record)
+        if record is None or not record.default_before or settings.default:
+            return settings
+        return replace(settings, default=record.default_counter)
+
+    def _known(self, read: DeploymentRecord | None) -> StoredRecord | None:
+        copy = self._world.mirror.record
+        return _stored(read or (copy and copy.original))
 
     def up(
         self,
@@ -139,8 +151,7 @@ class SimulatedPulumi:
 
     def default(self, settings: SimulatedSettings, read: DeploymentRecord | None) -> str:
         """Return what `/` is to mint from, or raise `SettingsError`. `read` is what the preview has read."""
-        copy = self._world.mirror.record
-        return default_counter(settings.default, self.counters, _stored(read or (copy and copy.original)))
+        return default_counter(settings.default, self.counters, self._known(read))
 
     def succeeded(self, sent: str | None) -> list[str]:
         """Note that the coordinator has agreed. Return the regions that are now deleted."""

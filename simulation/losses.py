@@ -43,7 +43,7 @@ WITHOUT = (
     "first: what is left",
     "after a loss: an epoch that nobody has seen",
     "after a loss: what begins later begins above",
-    "default: only in words",
+    "default: only if chosen",
 )
 """Rules that only a loss of nearly everything needs. Without one, the coordinator doesn't see what the rule is
 about, or forgets it."""

@@ -16,9 +16,10 @@ from random import Random
 from typing import TypeVar
 
 from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
-from coordinate.protocol.admit import LATEST, note_default
+from coordinate.protocol.admit import LATEST, check_default, note_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Deploy, DeploymentRecord, Refused
+from coordinate.protocol.operations import Steps
 from coordinate.run import RunResult, run
 
 from components.settings import SettingsError
@@ -151,6 +152,8 @@ class RandomSchedule:
             self.network.deliver()
         if random.random() < rates["schedule"]:
             self._start(ScheduledRun())
+        if rates["words"] and self.operators.random() < 0.003:
+            self.world.back()
         if self.callers.random() < rates["create or delete"]:
             there = "e" in self.world.layouts.registers
             self._start(Delete(("e",)) if there != (self.callers.random() < 0.2) else Create(("e",)))
@@ -307,22 +310,29 @@ class RandomSchedule:
         except SettingsError:
             return None
         for region in settings.regions:
-            unchecked = world.without == DEFAULTS[0] or (asked and world.without == DEFAULTS[1])
-            check = SimulatedCoordinator(note_default(region, default, chosen=asked))
-            try:
-                while not check.ended and not unchecked:
-                    check.step(partial(self.network.carry_out, run=check), operators.randrange)
-                    if self.runs and not calm:
-                        self._turn(operators.choice(self.runs))
-            except Refused as refusal:
-                if calm:
-                    raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
-                return None
+            steps = [check_default] if asked and world.without == DEFAULTS[1] else [check_default, note_default]
+            for step in steps:
+                chosen = asked or world.without == DEFAULTS[0]
+                taken = self._take(step(region, default, chosen=chosen), calm=calm)
+                if not taken or (not calm and operators.random() < 0.05):
+                    return None  # refused; or killed; or the new version fails
             # Before an `up` has succeeded, nobody knows a URL.
             world.release(region, default, chosen=asked and self.pulumi.stood)
-            if not calm and operators.random() < 0.1:
-                return None  # killed
         return default
+
+    def _take(self, steps: Steps[None], *, calm: bool) -> bool:
+        """Take the steps of a check or a release, with other runs in between. Return whether they weren't refused."""
+        run = SimulatedCoordinator(steps)
+        try:
+            while not run.ended:
+                run.step(partial(self.network.carry_out, run=run), self.operators.randrange)
+                if self.runs and not calm:
+                    self._turn(self.operators.choice(self.runs))
+        except Refused as refusal:
+            if calm:
+                raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
+            return False
+        return True
 
     def _send(self, sent: str) -> None:
         old = abs(self.world.now - deployment_of(sent).requested) > LATEST
@@ -456,6 +466,7 @@ class RandomSchedule:
         settings = self.pulumi.settings
         if settings is None:
             return  # none got as far as the coordinator
+        settings = self.pulumi.naming(settings)
         if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
         if self.world.layouts.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:

@@ -69,9 +69,9 @@ RULES = (
 limit, reports every table's id as that of the first one, or doesn't write the mirror."""
 
 
-DEFAULTS = ("default: only in words", "default: noted before callers reach it")
-"""What keeps `/` at one counter. Without one, callers reach another one though nobody asked for it in words, or the
-record has it only when all is reconciled."""
+DEFAULTS = ("default: only if chosen", "default: noted before callers reach it", "default: chosen for ever")
+"""What keeps `/` at one counter. Without one, another counter needn't be chosen, the record never has it, or it needn't
+be chosen by later deployments."""
 
 
 ALIVE = (
@@ -313,6 +313,8 @@ class World:
             case op.WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
+                    if self.without == DEFAULTS[2]:
+                        new = replace(new, default_before="")
                     self.layouts.record, self.layouts.without_admitted = new, False
                 return held
             case op.WriteRegister(old, new, record):

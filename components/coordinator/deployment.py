@@ -35,6 +35,8 @@ class StoredRecord:
     desired: Mapping[str, Any]
     default_counter: str
     """What `/` mints from."""
+    default_before: str
+    """What it minted from before; "" if that has never changed."""
     reconciled: bool
     counters: Mapping[str, Any]
     """Name → its `epoch` and `base`; empty until it is carried out."""
@@ -50,6 +52,7 @@ def record_of(item: str) -> StoredRecord:
         requested=int(attributes["requested"]["N"]),
         desired=json.loads(attributes["desired"]["S"]),
         default_counter=attributes["defaultCounter"]["S"],
+        default_before=attributes["defaultBefore"]["S"],
         reconciled=attributes["reconciled"]["BOOL"],
         counters=json.loads(attributes["report"]["S"]).get("counters", {}),
     )
@@ -61,8 +64,13 @@ def default_counter(chosen: str, counters: Sequence[str], record: StoredRecord |
     `chosen` is the setting `defaultCounter`, "" if it isn't set.
 
     Raises:
-        SettingsError: that is no counter of the settings any more.
+        SettingsError: that is no counter of the settings any more; or it has changed once, and isn't chosen.
     """
+    if record and record.default_before and not chosen:
+        raise SettingsError(
+            f"defaultCounter: / was changed from {record.default_before!r} to {record.default_counter!r}, so the "
+            f"settings must always name its counter. Set it to {record.default_counter!r}, or to the other one"
+        )
     default = chosen or (record.default_counter if record else counters[0])
     if default not in counters:
         raise SettingsError(

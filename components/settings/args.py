@@ -99,7 +99,8 @@ class GlobalIntegersArgs:
     """The counters, each an independent sequence of integers."""
     default_counter: Setting[str] = setting("", pattern=COUNTER_NAME, wanted="a counter's name", example="integers")
     """The counter at `/`. Without it, that is the first of `counters` at the first deployment, and stays the same in
-    whatever order they are. With another one, callers of `/` may get integers that they got before."""
+    whatever order they are. With another one, callers of `/` may get integers that they got before, and
+    from then on it must always be set."""
     floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
     """Counter → integer, up to 2^52. The counter never again mints below its floor, so a floor can't be lowered. `*`
     stands for all counters without a floor."""

@@ -15,7 +15,7 @@ from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
 from .log import warn, write
-from .protocol.admit import note_default
+from .protocol.admit import check_default, note_default
 from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord, finished
 from .protocol.refusals import (
@@ -51,13 +51,18 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
         if alias is None:
             raise paused_from_the_start(asked.region)
         return {"paused": asked.region}
-    _note_default(asked, carry_out)
+    finished(check_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
     _check(asked, carry_out, functions)
+    if not _has_alias(asked.region, functions):  # then it is created, and callers reach this version at once
+        finished(note_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
     return {"checked": asked.region}
 
 
-def _note_default(asked: Check, carry_out: CarryOut) -> None:
-    finished(note_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
+def _has_alias(region: str, functions: Functions) -> bool:
+    try:
+        return functions.alias(region) is not None
+    except AliasError:
+        return False
 
 
 def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
@@ -87,13 +92,15 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
-    _note_default(check, carry_out)  # it may be another one since the check
+    finished(check_default(region, check.counter, chosen=check.chosen), carry_out)  # again: time may have passed
     alias = _patiently(region, lambda: functions.alias(region))
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)
         return {"back": region}
     if alias is None or alias.version != check.version:  # time may have passed since its check
         _check(check, carry_out, functions)
+    if alias is not None and not is_later(alias.version, check.version):
+        finished(note_default(region, check.counter, chosen=check.chosen), carry_out)
     # As it was read before the check: what somebody else has done meanwhile stays.
     alias = _patiently(region, lambda: _move(check, alias, functions))
     way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS))

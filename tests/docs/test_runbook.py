@@ -41,7 +41,15 @@ def desired(*regions: str) -> dict[str, Any]:
 
 def record(asked_for: Mapping[str, Any]) -> StoredRecord:
     return StoredRecord(
-        "8f14e45f/0", 1, "", 0, asked_for, "integers", reconciled=True, counters={"integers": {"epoch": 1, "base": 1}}
+        "8f14e45f/0",
+        1,
+        "",
+        0,
+        asked_for,
+        "integers",
+        "",
+        reconciled=True,
+        counters={"integers": {"epoch": 1, "base": 1}},
     )
 
 

@@ -58,6 +58,7 @@ RECORDS = [
     replace(_RECORD, requested=1_001),
     replace(_RECORD, desired=_desired(ORDERS[1])),
     replace(_RECORD, default_counter="d"),
+    replace(_RECORD, default_before="d"),
     replace(_RECORD, reconciled=True),
     replace(_RECORD, report='{"counters":{}}'),
     replace(_RECORD, restored=True),

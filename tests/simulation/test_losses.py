@@ -94,7 +94,7 @@ FOUND = {
     "first: what is left": MintedTwice,
     "after a loss: an epoch that nobody has seen": Stuck,
     "after a loss: what begins later begins above": MintedTwice,
-    "default: only in words": Unasked,
+    "default: only if chosen": Unasked,
 }
 """What goes wrong without each rule. Without the fourth, warm functions refuse what is minted."""
 

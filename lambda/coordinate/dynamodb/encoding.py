@@ -53,6 +53,7 @@ def attributes_of(
                 "requested": {"N": str(stored.requested)},
                 "desired": {"S": stored.desired.text},
                 "defaultCounter": {"S": stored.default_counter},
+                "defaultBefore": {"S": stored.default_before},
                 "reconciled": {"BOOL": stored.reconciled},
                 "report": {"S": stored.report},
                 "restored": {"BOOL": stored.restored},
@@ -95,6 +96,7 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
         deletions=Deletions(
             attributes["archiveId"]["S"], _mark_of(attributes, "deleted"), _mark_of(attributes, "lost")
         ),
+        default_before=attributes["defaultBefore"]["S"],
     )
 
 

@@ -31,6 +31,7 @@ from .refusals import (
     superseded,
     unanswered,
     unknown_floors,
+    unnamed_default,
 )
 
 LATEST = 3 * 3600
@@ -220,43 +221,67 @@ def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
     return bool(label) and desired.layouts_label.endswith(label)
 
 
-def note_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
-    """Let callers of a region's `/` reach this counter. If it is another one than before, the record says so first.
+def check_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
+    """Refuse to let callers of a region's `/` reach this counter, unless it is the one of always, or was `chosen`.
 
-    What callers of `/` get from another counter may be integers that they got before, so that must have been `chosen`.
-    Afterwards it stays, also if the deployment is interrupted and the next one chooses nothing.
+    What callers of `/` get from another counter may be integers that they got before. Once it has changed, it must be
+    chosen by every deployment: after an interrupted one, or one that was taken back, some callers reach the other one.
 
     Raises:
         Refused: it is another one and wasn't chosen, or the record is still in the mirror only; or nobody knows which
             one it was.
     """
+    yield from _default(region, counter, chosen=chosen)
+
+
+def note_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
+    """Do the same, and if it is another counter than before, let the record say so: callers are about to reach it."""
     while True:
-        copy, record = yield [op.ReadRecordCopy(), op.ReadRecord()]
-        layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
-        here = record if record is not None and record.layouts_id == layouts_id else None
-        there = copy.original if copy is not None and copy.mirror_id == mirror_id else None
-        known = here or there
-        if known is None:
-            if not chosen:
-                # Before the first deployment is admitted, no region has an item of any counter.
-                items = yield from one(op.ScanItems(region, patient=True))
-                if traces := _items({region: items}):
-                    raise lost_layouts(layouts_id, traces)
-                if items is Absent.UNREACHABLE:
-                    raise unanswered([region])
+        found = yield from _default(region, counter, chosen=chosen)
+        if found is None:
             return
-        if known.default_counter != counter and not chosen:
-            raise another_default(known.default_counter, counter)
-        if here is None:
-            if known.default_counter != counter:  # another run may just be putting back what the copy had before
-                raise not_put_back()
-            return
-        if here.default_counter != counter:
-            yield [op.WriteRecord(here, replace(here, default_counter=counter))]
-        elif there is not None and there.default_counter != counter:
-            yield [op.WriteRecordCopy(copy, Copy(replace(there, default_counter=counter), mirror_id))]
+        record, copy, mirror_id = found
+        new = record
+        if record.default_counter != counter:
+            new = replace(record, default_counter=counter, default_before=record.default_counter)
+        if new != record:
+            yield [op.WriteRecord(record, new)]
+        elif copy is not None and copy.mirror_id == mirror_id and _default_of(copy.original) != _default_of(record):
+            before, after = copy.original, _default_of(record)
+            noted = replace(before, default_counter=after[0], default_before=after[1])
+            yield [op.WriteRecordCopy(copy, Copy(noted, mirror_id))]
         else:
             return
+
+
+def _default_of(record: DeploymentRecord) -> tuple[str, str]:
+    return record.default_counter, record.default_before
+
+
+def _default(
+    region: str, counter: str, *, chosen: bool
+) -> Steps[tuple[DeploymentRecord, Copy[DeploymentRecord] | None, str] | None]:
+    """Return the record, the mirror's copy and the mirror's id, or None if there is no record in its place."""
+    copy, record = yield [op.ReadRecordCopy(), op.ReadRecord()]
+    layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
+    here = record if record is not None and record.layouts_id == layouts_id else None
+    known = here or (copy.original if copy is not None and copy.mirror_id == mirror_id else None)
+    if known is None:
+        if not chosen:
+            # Before the first deployment is admitted, no region has an item of any counter.
+            items = yield from one(op.ScanItems(region, patient=True))
+            if traces := _items({region: items}):
+                raise lost_layouts(layouts_id, traces)
+            if items is Absent.UNREACHABLE:
+                raise unanswered([region])
+        return None
+    if not chosen and known.default_counter != counter:
+        raise another_default(known.default_counter, counter)
+    if not chosen and known.default_before:
+        raise unnamed_default(known.default_counter, known.default_before)
+    if here is None and known.default_counter != counter:  # another run may just be putting back what the copy had
+        raise not_put_back()
+    return (here, copy, mirror_id) if here is not None else None
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:

@@ -146,7 +146,7 @@ class DeploymentRecord:
     """When it was requested, in seconds since 1970."""
     desired: DesiredState
     default_counter: str
-    """What `/` mints from. Only `admit.note_default` changes it, before callers reach another counter."""
+    """What `/` mints from. Only `admit.note_default` changes it, just before callers reach another counter."""
     reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"
@@ -158,6 +158,8 @@ class DeploymentRecord:
     first_base: int = 1
     """The smallest integer of such a counter: after a loss of everything, the floor that was set for all."""
     deletions: Deletions = NO_DELETIONS
+    default_before: str = ""
+    """What `/` minted from before; "" if that has never changed. Some callers may reach it still, or again."""
 
     @property
     def admitted(self) -> Admitted:

@@ -33,6 +33,14 @@ def another_default(before: str, counter: str) -> Refused:
     )
 
 
+def unnamed_default(default: str, before: str) -> Refused:
+    """Return the refusal of settings that don't name the default counter, though it has changed once."""
+    return Refused(
+        f"/ was changed from {before} to {default}, so the settings must always name its counter: set `defaultCounter: "
+        f"{default}` in the stack's settings, or the other one, and deploy again. {NOTHING_CHANGED}"
+    )
+
+
 def not_put_back() -> Refused:
     """Return the refusal to change the default counter while the record is only in the mirror."""
     return Refused(

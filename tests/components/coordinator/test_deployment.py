@@ -38,8 +38,8 @@ def sent(deployment: Deployment) -> dict[str, Any]:
 TOKEN, FOLLOWED = "8f14e45f/0", "c9f0f895/1"
 
 
-def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, Any]:
-    """The record of the coordinator, as it writes it."""
+def recorded(desired: dict[str, Any], *, reconciled: bool = True, before: str = "") -> dict[str, Any]:
+    """The record of the coordinator, as it writes it. `before` is the default counter before."""
     return {
         "counter": {"S": "/deployment"},
         "layoutsId": {"S": "id"},
@@ -49,6 +49,7 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, A
         "requested": {"N": "1794000000"},
         "desired": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
         "defaultCounter": {"S": desired["defaultCounter"]},
+        "defaultBefore": {"S": before},
         "reconciled": {"BOOL": reconciled},
         "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": []})},
     }
@@ -302,6 +303,17 @@ def test_a_default_that_is_no_counter_any_more_is_refused(preview: bool) -> None
 
 
 @pytest.mark.parametrize("preview", [True, False])
+def test_a_default_that_has_changed_must_be_named(preview: bool) -> None:
+    record = recorded(STOOD, before="integers")
+    aws = Aws(preview=preview, standing=True, record=record)
+    error, deployment = deploy_badly(config(HOME, OTHER, counters=["integers", "orders"]), aws=aws)
+
+    assert isinstance(error, SettingsError)
+    assert str(error).startswith("defaultCounter: / was changed from 'integers' to 'orders', so the settings must")
+    assert [made.name for made in deployment.of(FUNCTION) if "-mint" in made.name] == []
+
+
+@pytest.mark.parametrize("preview", [True, False])
 def test_another_home_region_is_refused(preview: bool) -> None:
     aws = Aws(preview=preview, standing=True, first_layouts_label=f"us-west-2 {LABEL}")
     error, deployment = deploy_badly(SETTINGS, aws=aws)
@@ -364,6 +376,7 @@ RECORDED = StoredRecord(
     requested=0,
     desired={**BEFORE, "layoutsLabel": "h", "firstLayoutsLabel": "h"},
     default_counter="integers",
+    default_before="",
     reconciled=True,
     counters=COUNTERS,
 )
@@ -472,6 +485,7 @@ DONE = StoredRecord(
     requested=1_794_000_000,
     desired=ASKED,
     default_counter="b",
+    default_before="a",
     reconciled=True,
     counters={},
 )
@@ -521,12 +535,13 @@ def test_a_record_is_read_from_its_item() -> None:
         "requested": {"N": "1794000000"},
         "desired": {"S": canonical(ASKED)},
         "defaultCounter": {"S": "b"},
+        "defaultBefore": {"S": "a"},
         "reconciled": {"BOOL": True},
         "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
     }
 
     assert record_of(json.dumps(item)) == StoredRecord(
-        TOKEN, 7, FOLLOWED, 1_794_000_000, ASKED, "b", reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
+        TOKEN, 7, FOLLOWED, 1_794_000_000, ASKED, "b", "a", reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
     )
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import LATEST, admit, finish, note_default
+from coordinate.protocol.admit import LATEST, admit, check_default, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
 
@@ -413,8 +413,23 @@ def test_the_default_counter_stays_unless_another_one_is_chosen(world: World) ->
     assert "/ mints from c, and from d its callers may get integers that they got before." in default(world, "d")
     assert repr(world) == before
     assert default(world, "d", chosen=True) == ""
-    assert default(world, "d") == ""
-    assert "set `defaultCounter: c`" in default(world, "c")
+    assert "otherwise `defaultCounter: d`" in default(world, "c")
+
+
+def test_a_default_that_has_changed_must_be_chosen_for_ever(world: World) -> None:
+    default(world, "d", chosen=True)
+
+    assert "/ was changed from c to d, so the settings must always name its counter" in default(world, "d")
+    assert default(world, "d", chosen=True) == ""
+    assert default(world, "c", chosen=True) == ""
+    assert "/ was changed from d to c" in default(world, "c")
+
+
+def test_a_check_notes_nothing(world: World) -> None:
+    before = repr(world)
+
+    SimulatedCoordinator(check_default("a", "d", chosen=True)).finish(world.carry_out)
+    assert repr(world) == before
 
 
 def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
@@ -422,7 +437,7 @@ def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
     assert record is not None
 
     default(world, "d", chosen=True)
-    noted = replace(record, default_counter="d")
+    noted = replace(record, default_counter="d", default_before="c")
     assert (world.layouts.record, world.mirror.record) == (noted, Copy(noted, "mirror 1"))
     world.layouts = Layouts("layouts 2")
     assert "/ mints from d" in default(world, "c")
@@ -430,9 +445,9 @@ def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
 
 def test_a_note_that_was_interrupted_is_finished(world: World) -> None:
     assert world.layouts.record is not None
-    world.layouts.record = replace(world.layouts.record, default_counter="d")
+    world.layouts.record = replace(world.layouts.record, default_counter="d", default_before="c")
 
-    assert default(world, "d") == ""
+    assert default(world, "d", chosen=True) == ""
     assert world.mirror.record == Copy(world.layouts.record, "mirror 1")
 
 
@@ -450,7 +465,7 @@ def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
     default(world, "d", chosen=True)
     world.layouts.record, world.layouts.id = record("a", "b", number=2), "layouts 2"
 
-    assert default(world, "d") == ""
+    assert default(world, "d", chosen=True) == ""
     assert "/ mints from d" in default(world, "c")
 
 
@@ -459,7 +474,7 @@ def test_without_any_record_the_default_must_be_chosen(world: World) -> None:
     assert default(world, "d") == "", "before the first deployment, no region has minted"
 
     world.tables["a"].items["c"] = Item(9, 1, 10, 1)
-    assert "as `defaultCounter` the counter that `/` has minted from" in default(world, "c")
+    assert "name the counter that `/` has minted from" in default(world, "c")
     assert default(world, "c", chosen=True) == ""
     world.unreachable.add("a")
     assert "a must answer" in default(world, "c")
