@@ -266,6 +266,13 @@ def test_a_chosen_default_counter_is_noted_when_callers_reach_it() -> None:
     assert home.default == ("orders", "integers")
 
 
+def test_a_region_that_leaves_notes_it_too() -> None:
+    home = Noting()
+
+    assert release(Release(ANOTHER, leaving=True), home, OfOrders(down=["a"])) == {"unmoved": "a"}
+    assert home.default == ("orders", "integers")
+
+
 def test_a_new_region_notes_it_before_its_alias_is_made() -> None:
     home, functions = Noting(), OfOrders()
     functions.live["a"] = None
