@@ -20,7 +20,7 @@ from tests.recipes.relay import Call, Relay, relay_to
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
-(_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From Node.js")
+(_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From TypeScript (Node.js)")
 (_, GENERATE), (_, TYPED) = blocks("Typed clients")
 
 ALLOWED = (
