@@ -78,7 +78,7 @@ class Stack:
         if isinstance(regions, str) or not 1 <= len(set(regions)) == len(regions) <= 64:
             raise ValueError(f"regions {regions!r} is not a list of 1 to 64 different regions")
         for region in regions:
-            if not isinstance(region, str) or not AWS_REGION.fullmatch(region):
+            if not isinstance(region, str) or not AWS_REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ValueError(f"{region!r} is not the name of an AWS region, such as eu-west-1")
         if isinstance(counters, str) or not 1 <= len(set(counters)) == len(counters):
             raise ValueError(f"counters {counters!r} is not a list of different counters; there must be one")
@@ -140,12 +140,12 @@ class Stack:
         self._shared.check_process()
         with self._shared.lock:
             for counter in self._shared.counters:
-                self._shared.epochs[counter] = self._shared.epoch(counter) + 1
+                self._shared.begin_epoch(counter)
 
     def delete(self, counter: str) -> None:
         """Delete a counter. Its requests get 404, but those with a repeated key.
 
-        If it is created again, it goes on above all that was minted of it.
+        If it is created again, it goes on above all that may have been minted of it, as after a `jump`.
 
         Raises:
             ValueError: there is no such counter, or it is the default counter.
@@ -158,6 +158,7 @@ class Stack:
             if counter == self._shared.counters[0]:
                 raise ValueError(f"{counter!r} is the default counter, which can't be deleted")
             self._shared.counters.remove(counter)
+            self._shared.begin_epoch(counter)
 
     def close(self) -> None:
         """Close all clients for threads."""

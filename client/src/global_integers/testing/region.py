@@ -318,6 +318,10 @@ class Counters:
         """Return a counter's present epoch, from 1 on."""
         return self.epochs.get(counter, 1)
 
+    def begin_epoch(self, counter: str) -> None:
+        """Begin a counter's next epoch in all regions."""
+        self.epochs[counter] = self.epoch(counter) + 1
+
     def base(self, epoch: int) -> int:
         """Return where an epoch begins: above the limit of the one before, where all windows end."""
         return 1 + (epoch - 1) * WINDOW * self.stride
