@@ -534,6 +534,39 @@ def test_a_forked_process_has_no_copy_of_a_stack() -> None:
     assert done.stdout.splitlines() == [*[refusal] * 8, "its own 1", "parent 4"]
 
 
+FORKS_WITHIN = """
+import os, sys
+from global_integers.testing import Stack
+
+integers, children = Stack().integers(), []
+integers.next()
+
+def fork(frame, event, _):
+    if event == "call" and frame.f_code.co_filename.endswith("region.py") and frame.f_code.co_name == "_answer":
+        sys.setprofile(None)
+        children.append(os.fork())
+
+sys.setprofile(fork)
+try:
+    print(integers.take(2), flush=True)
+except Exception as error:
+    print(type(error).__name__, flush=True)
+finally:
+    if children == [0]:
+        os._exit(0)
+assert [os.waitpid(child, 0)[1] for child in children] == [0]
+"""
+"""What becomes of a call during which its process is forked, as by a signal handler."""
+
+
+def test_a_process_forked_while_a_region_answers() -> None:
+    command = [sys.executable, "-W", "error", "-c", FORKS_WITHIN]
+    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    assert sorted(done.stdout.splitlines()) == ["Forked", "[4, 7]"]
+
+
 class Interrupts:
     """Within it, `act` is called before the step number `at` of Python's that a region in memory runs."""
 
