@@ -19,9 +19,10 @@ MAX_BLOCK = 100_000
 MAX_LISTED = 1_000
 """The most integers that a response lists: 18 KB. A larger block comes in the short form, also if it is repeated."""
 
-PREFETCH = {"sec-purpose": "prefetch", "purpose": "prefetch", "x-moz": "prefetch", "x-purpose": "preview"}
-"""The headers, in lower case, whose value has this word if a browser, or a server for it, loads what may be needed
-later: today's (MDN, "Sec-Purpose"), and those of older versions of Chrome, Firefox and Safari."""
+PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+PREFETCH_WORDS = ("prefetch", "prerender", "preview")
+"""One of these headers has one of these words, in upper or lower case, if a browser, or a server for it, loads what may
+be needed later: today's browsers (MDN, "Sec-Purpose"), and older versions of Chrome, Firefox and Safari."""
 
 LIVE_ALIAS = "live"
 """The minting function's alias: what callers reach. It leads to a version that has been checked."""

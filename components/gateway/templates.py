@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from global_integers_core.names import COUNTER_NAME, PREFETCH
+from global_integers_core.names import COUNTER_NAME, PREFETCH_HEADERS, PREFETCH_WORDS
 
 NO_COUNTER = "/"
 NO_KEY = ""
@@ -56,7 +56,7 @@ def request_template(table: str, counter: str) -> str:
 
     Of a repeated parameter, `$input.params` has the last value; `$method.request.multivaluequerystring` has them all.
     """
-    prefetch = "|".join(f"{name}: .*{word}.*" for name, word in PREFETCH.items())
+    prefetch = f"({'|'.join(PREFETCH_HEADERS)}): .*({'|'.join(PREFETCH_WORDS)}).*"
     request = {
         "TableName": table,
         "Key": {"counter": {"S": "$util.escapeJavaScript($counter)"}},

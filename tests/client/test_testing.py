@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, count
+from types import FrameType
 from typing import Any, get_args
 
 import httpx
@@ -27,7 +28,9 @@ from global_integers import (
 from global_integers.client.failover import order_of
 from global_integers.client.transport import TimeLeft
 from global_integers.testing import Fault, Stack
+from global_integers.testing import region as region_in_memory
 
+from global_integers_core.names import reserved
 from local.paths import ROOT
 from tests.client.clients import Clock, EventRecorder, Tasks
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
@@ -42,6 +45,7 @@ AS_PROXIES: dict[Fault, ProxyFault] = {
     "forbidden": "403",
     "unavailable": "503",
     "left": "410",
+    "used up": "503",
 }
 """How the proxies to a deployment fail in the same way."""
 
@@ -335,6 +339,7 @@ def test_all_regions_refuse_connections(stack: Either) -> None:
         ("forbidden", "Refused: 403: …"),
         ("timeout", "Unavailable: no response within …"),
         ("left", "Unavailable: 410: …"),
+        ("used up", "Unavailable: 503: …"),
         ("response lost", "Unavailable: RemoteProtocolError: Server disconnected without sending a response."),
     ],
 )
@@ -420,6 +425,50 @@ def test_a_lost_response_is_a_gap(integers_stack: Stack) -> None:
     assert integers.next() == 4
 
 
+def test_a_creation_whose_response_is_lost(stack: Either) -> None:
+    name = f"compared-{next(NUMBERS)}"
+    stack.fail("us-east-1", "response lost")
+    with stack.integers(**FIRST) as integers:
+        assert not integers.create(name), "another region says that it exists"
+        stack.recover("us-east-1")
+        assert integers[name].next() in (1, 2, 3)
+
+
+def test_a_region_that_is_used_up_goes_on(integers_stack: Stack) -> None:
+    near, integers = integers_stack.regions[0], integers_stack.integers()
+    assert integers.next() == 1
+    near.fail("used up")
+    assert integers.next() == 2
+    assert not integers.health()["us-east-1"].ok
+    near.recover()
+    integers_stack.tick(60)
+    assert integers.next() == 4
+
+
+def test_after_a_jump_all_that_is_minted_is_larger(integers_stack: Stack) -> None:
+    integers = integers_stack.integers(prefer="us-east-1")
+    keyed = integers.next(key="cart-1")
+    minted = [integers["orders"].take(2) for _ in range(3)]
+    integers_stack.jump()
+    minted += [integers["orders"].take(2)]
+    integers_stack.jump()
+    minted += [integers_stack.integers(prefer=region)["orders"].take(1) for region in REGIONS]
+
+    assert minted[3:] == [[300_000_001, 300_000_004], [600_000_001], [600_000_002], [600_000_003]]
+    assert integers.next(key="cart-1") == keyed
+    assert [integers.owner(n, "orders").epoch for n in (1, 300_000_001, 300_000_002, 600_000_003)] == [1, 2, 2, 3]
+    found = [integers.owner(n, "orders").minted for n in (16, 19, 300_000_004, 300_000_007, 600_000_001, 600_000_004)]
+    assert found == [True, False, True, False, True, False]
+
+
+def test_a_counter_made_after_a_jump_begins_at_1() -> None:
+    with Stack(max_counters=3) as stack:
+        stack.jump()
+        integers = stack.integers(prefer="us-east-1")
+        assert integers.create("tickets")
+        assert (integers["tickets"].next(), integers["orders"].next()) == (1, 300_000_001)
+
+
 def test_a_region_that_times_out_says_so(integers_stack: Stack) -> None:
     for region in integers_stack.regions:
         region.fail("timeout")
@@ -438,6 +487,130 @@ def test_concurrent_callers_wait_at_the_same_time(integers_stack: Stack) -> None
             return await asyncio.gather(*(integers.next() for _ in range(100)))
 
     assert sorted(asyncio.run(mint())) == list(range(2, 300, 3))
+
+
+FORKS = """
+import asyncio, os, sys
+from global_integers.testing import Stack
+
+stack = Stack()
+integers = stack.integers(lease=10)
+integers.next()
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+    print("parent", integers.next())
+    sys.exit()
+try:
+    for call in (
+        integers.next,
+        stack.integers().next,
+        lambda: asyncio.run(stack.async_integers().next()),
+        stack.regions[0].fail,
+        stack.regions[0].recover,
+        lambda: stack.tick(1),
+        stack.jump,
+        lambda: stack.delete("orders"),
+    ):
+        try:
+            print(call())
+        except Exception as error:
+            print(f"{type(error).__name__}: {error}")
+    print("its own", Stack().integers().next(), flush=True)
+finally:
+    os._exit(0)
+"""
+"""What a stack does in a forked process: eight refusals."""
+
+
+def test_a_forked_process_has_no_copy_of_a_stack() -> None:
+    command = [sys.executable, "-W", "error", "-c", FORKS]
+    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    refusal = (
+        "Forked: this process was forked, and has a copy of its parent's stack, which would mint the same integers "
+        "again; make a Stack here"
+    )
+    assert done.stdout.splitlines() == [*[refusal] * 8, "its own 1", "parent 4"]
+
+
+FORKS_WITHIN = """
+import os, sys
+from global_integers.testing import Stack
+
+integers, children = Stack().integers(), []
+integers.next()
+
+def fork(frame, event, _):
+    if event == "call" and frame.f_code.co_filename.endswith("region.py") and frame.f_code.co_name == "_answer":
+        sys.setprofile(None)
+        children.append(os.fork())
+
+sys.setprofile(fork)
+try:
+    print(integers.take(2), flush=True)
+except Exception as error:
+    print(type(error).__name__, flush=True)
+finally:
+    if children == [0]:
+        os._exit(0)
+assert [os.waitpid(child, 0)[1] for child in children] == [0]
+"""
+"""What becomes of a call during which its process is forked, as by a signal handler."""
+
+
+def test_a_process_forked_while_a_region_answers() -> None:
+    command = [sys.executable, "-W", "error", "-c", FORKS_WITHIN]
+    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    assert sorted(done.stdout.splitlines()) == ["Forked", "[4, 7]"]
+
+
+class Interrupts:
+    """Within it, `act` is called before the step number `at` of Python's that a region in memory runs."""
+
+    def __init__(self, at: int, act: Callable[[], None]) -> None:
+        self.count = 0
+        self._at = at
+        self._act = act
+
+    def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != region_in_memory.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.count += 1
+            if self.count == self._at:
+                self._act()
+        return self._trace
+
+    def __enter__(self) -> "Interrupts":
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+
+@pytest.mark.parametrize("key", [None, "cart-1"])
+def test_a_signal_handler_mints_in_a_region(integers_stack: Stack, key: str | None) -> None:
+    """It does so before every step of a region's answer, at which it would find a lock taken or an integer read."""
+    integers, other = integers_stack.integers(), integers_stack.integers()
+    minted, steps = [integers.next()], 0
+    for at in count(1):
+        keyed, own = None if key is None else f"{key}-{at}", list[int]()
+        with Interrupts(at, act=lambda own=own, keyed=keyed: own.append(other.next(key=keyed))) as ran:
+            own.append(integers.next(key=keyed))
+        if ran.count < at:
+            break
+        steps += 1
+        minted += own if key is None else {*own}
+        assert len(own) == 2, "the handler has minted"
+        assert key is None or len({*own}) == 1, "one key, one integer"
+    assert steps > 100
+    assert len(set(minted)) == len(minted)
 
 
 def test_threads_and_tasks_get_no_integer_twice(integers_stack: Stack) -> None:
@@ -479,11 +652,18 @@ def test_callers_create_counters_up_to_a_bound() -> None:
     [
         (lambda: Stack([]), "regions [] is not a list of 1 to 64 different regions"),
         (lambda: Stack(["us-east-1", "us-east-1"]), "is not a list of 1 to 64 different regions"),
-        (lambda: Stack(["here"]), "'here' is not the name of an AWS region, such as eu-west-1"),
+        *(
+            (lambda name=name: Stack([name]), f"{name!r} is not the name of an AWS region, such as eu-west-1")
+            for name in ("here", "xx-fake-9", "eu-fake-9", "eu-wset-1", "eu-west-0", "eu-west-10")
+        ),
         (lambda: Stack(counters=[]), "counters [] is not a list of different counters; there must be one"),
         (lambda: Stack(counters=["Orders"]), "'Orders' is not a counter's name"),
+        (lambda: Stack(counters=["orders", "ping"]), f"counters: {reserved('ping')}"),
         (lambda: Stack(max_counters=-1), "max_counters -1 is not an integer from 0 on"),
-        (lambda: Stack().tick(-1), "seconds -1 is below 0"),
+        *(
+            (lambda seconds=seconds: Stack().tick(seconds), f"seconds {seconds!r} is not a finite number from 0 on")
+            for seconds in (-1, float("nan"), float("inf"), -float("inf"))
+        ),
         (lambda: Stack().delete("tickets"), "there is no counter 'tickets'"),
         (lambda: Stack().delete("integers"), "'integers' is the default counter, which can't be deleted"),
         (lambda: Stack().regions[0].fail("down"), "fault 'down' is none of 'refused', 'timeout'"),  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from mint.api.request import CounterRequest, MintRequest, OwnerOf, Request, rece
 from mint.model import CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
 
 from components.settings.args import GlobalIntegersArgs
+from components.settings.aws_regions import partitions
 from global_integers_core import lattice, names
 from tests.client.region_proxies import HANG
 
@@ -112,6 +113,55 @@ def test_a_fault_is_the_functions_own_response(fault: Fault) -> None:
         assert answered(near, api.mint("orders")) == of_function(FAULTS[fault], MintRequest("orders"), near.name)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_region_that_is_used_up_waits_for_more(count: int) -> None:
+    """Its home region can't be asked: otherwise, it has more after seconds."""
+    reached = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=False, attributes={}))
+    with Stack(REGIONS) as stack:
+        near, other, _ = stack.regions
+        keyed = answered(near, api.mint("integers", 2, "cart-1"))
+        near.fail("used up")
+        asked: list[tuple[Sent, Exception, Request]] = [
+            (api.mint("integers", count), reached, MintRequest("integers", count)),
+            (api.mint("nothing", count), NoItem(), MintRequest("nothing", count)),
+            (api.health(), reached, CounterRequest("health", "integers")),
+            (api.owner("integers", 7), LayoutUnknown(reached.item), OwnerOf("integers", 7)),
+        ]
+        for sent, error, request in asked:
+            assert answered(near, sent) == of_function(error, request, near.name)
+        again = answered(near, api.mint("integers", 2, "cart-1"))
+        assert (again[1]["idempotency-replayed"], again[2]) == ("true", keyed[2])
+        assert answered(near, api.owner("integers", 4))[2]["minted"] is True
+        status = answered(near, api.status("integers"))[2]
+        why = of_function(reached, CounterRequest("status", "integers"), near.name)[2]["detail"]
+        assert (status["ok"], status["reason"], status["fenced"], status["ceiling"]) == (False, why, False, 4)
+        assert status["regions"] == answered(other, api.status("integers"))[2]["regions"] == REGIONS
+        near.recover()
+        assert answered(near, api.mint("integers"))[2]["first"] == 7
+
+
+def test_after_a_jump_a_region_answers_for_its_epoch() -> None:
+    layouts = [lattice.Layout(epoch, 1 + (epoch - 1) * 3 * region.WINDOW, tuple(REGIONS)) for epoch in (1, 2, 3)]
+    with Stack(REGIONS, max_counters=9) as stack:
+        for layout in layouts:
+            for name, place in lattice.places(REGIONS).items():
+                here = stack.regions[place.offset - 1]
+                status = answered(here, api.status("orders"))[2]
+                assert (status["epoch"], status["position"]) == (layout.epoch, place.before(layout.base))
+                assert status["ceiling"] == place.ceiling(layout.base - 1 + 3 * region.WINDOW, layout.base)
+                assert answered(here, api.mint("orders"))[2]["first"] == place.first(layout.base)
+                for integer in (place.first(layout.base), layout.base, layout.base + 1):
+                    owner = answered(here, api.owner("orders", integer))[2]
+                    assert lattice.owner_of(integer, layouts) == tuple(
+                        owner[key] for key in ("region", "offset", "stride", "epoch")
+                    )
+                    assert owner["minted"] is (True if owner["region"] == name else None)
+            created = answered(stack.regions[0], api.create("orders"))[2]
+            assert (created["epoch"], created["base"]) == (layout.epoch, layout.base)
+            assert created["limit"] == layout.base - 1 + 3 * region.WINDOW
+            stack.jump()
+
+
 def test_a_region_that_left_says_who_mints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAVING", "eu-west-1,ap-southeast-2")
     fenced = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=True, attributes={}))
@@ -152,7 +202,7 @@ def test_a_deleted_counter_is_unknown_but_to_its_keys() -> None:
         assert answered(near, api.owner("orders", 1)) == of_function(NoItem(), OwnerOf("orders", 1), near.name)
         assert answered(near, api.mint("orders", 2, "cart-1"))[2] == keyed[2]
         assert answered(near, api.create("orders"))[0] == 201
-        assert answered(near, api.mint("orders"))[2]["first"] > keyed[2]["last"], "no integer twice"
+        assert answered(near, api.mint("orders"))[2]["first"] > 3 * region.WINDOW > keyed[2]["last"], "above its limit"
 
 
 def test_a_refused_creation_is_the_functions_response(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +237,4 @@ def test_numbers_and_names_are_those_of_a_deployment() -> None:
             expected = of_function(refused, CounterRequest("create", name), "us-east-1")
             assert answered(stack.regions[0], api.create(name)) == expected
     assert frozenset(region.RESERVED) == names.RESERVED
+    assert [name for name in partitions() if not region.AWS_REGION.fullmatch(name)] == []

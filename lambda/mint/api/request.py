@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, cast
 
-from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH_HEADERS, PREFETCH_WORDS
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 250
@@ -189,8 +189,8 @@ def request_of(received: Received, default: str) -> Request:
     accepted = preferred(headers.get("accept"), html=method == "GET")
     if accepted == "html":
         return CounterRequest("page", counter)
-    for name, word in PREFETCH.items():
-        if word in headers.get(name, "").lower():
+    for name in PREFETCH_HEADERS:
+        if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 

@@ -318,6 +318,9 @@ def test_a_header_that_is_refused_is_so_however_it_is_spelt(header: str, refused
     assert request["Key"] == {"counter": {"S": "" if refused else "integers"}}
 
 
+HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+
+
 @pytest.mark.parametrize(
     ("header", "value", "refused"),
     [
@@ -327,9 +330,11 @@ def test_a_header_that_is_refused_is_so_however_it_is_spelt(header: str, refused
         ("X-moz", "prefetch", True),
         ("X-Purpose", "preview", True),
         ("x-purpose", "instant, Preview", True),
+        *((header, word, True) for header in HEADERS for word in ("prefetch", "prerender", "preview")),
         ("Purpose", "billing", False),
         ("X-Purpose", "", False),
         ("My-Purpose", "prefetch", False),
+        ("Accept-Purpose", "sec-purpose: prefetch", False),
     ],
 )
 def test_a_prefetch_of_any_browser_is_refused(header: str, value: str, *, refused: bool) -> None:

@@ -11,21 +11,25 @@ and errors. Only the regions, the transport and the clock are replaced. The proj
 on one machine, so that an application finds here what it would find there.
 
 It has no domain (`Integers("https://integers.example.com/")`), nobody has to sign, no caller is limited to some
-counters, the layout doesn't change, and no region runs out of integers.
+counters, and the regions stay the same.
+
+A stack is of one process. In a forked one, its clients raise `Forked`, and so do its methods. Processes that are
+started anew, such as those of pytest-xdist or of multiprocessing's "spawn", have stacks of their own: each begins at 1.
 """
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..async_integers import AsyncIntegers
-from ..client.api import REGION, checked_counter
+from ..client.api import checked_counter
 from ..client.tasks import Tasks
 from ..client.threads import Call, Threads, run
 from ..integers import Integers
 from .clock import StoppedClock
-from .region import Counters, Fault, Region
+from .region import AWS_REGION, RESERVED, Counters, Fault, Forked, Region, reserved
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
     from ..client.options import ClientSettings
 
-__all__ = ["Fault", "Region", "Stack"]
+__all__ = ["Fault", "Forked", "Region", "Stack"]
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
@@ -64,8 +68,8 @@ class Stack:
         """Begin with nothing minted.
 
         Args:
-            regions: their AWS names, 1 to 64.
-            counters: their names; the first one is the default counter.
+            regions: their AWS names, 1 to 64. Only their form is checked.
+            counters: their names, as in the setting `counters`; the first one is the default counter.
             max_counters: callers may create counters while there are fewer; 0: they may not (`openCounters` is off).
 
         Raises:
@@ -74,12 +78,13 @@ class Stack:
         if isinstance(regions, str) or not 1 <= len(set(regions)) == len(regions) <= 64:
             raise ValueError(f"regions {regions!r} is not a list of 1 to 64 different regions")
         for region in regions:
-            if not REGION.fullmatch(region):
+            if not isinstance(region, str) or not AWS_REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ValueError(f"{region!r} is not the name of an AWS region, such as eu-west-1")
         if isinstance(counters, str) or not 1 <= len(set(counters)) == len(counters):
             raise ValueError(f"counters {counters!r} is not a list of different counters; there must be one")
         for counter in counters:
-            checked_counter(counter)
+            if checked_counter(counter) in RESERVED:
+                raise ValueError(f"counters: {reserved(counter)}; take it out of the list")
         if type(max_counters) is not int or max_counters < 0:
             raise ValueError(f"max_counters {max_counters!r} is not an integer from 0 on")
         self._clock = StoppedClock()
@@ -114,26 +119,46 @@ class Stack:
         """Let so many seconds pass, 0 or more: pauses end, health is checked again, keys expire after 24 hours.
 
         Raises:
-            ValueError: the seconds are below 0.
+            ValueError: the seconds aren't a finite number from 0 on.
+            Forked: the stack is another process's.
         """
-        if seconds < 0:
-            raise ValueError(f"seconds {seconds!r} is below 0")
+        if not (seconds >= 0 and math.isfinite(seconds)):
+            raise ValueError(f"seconds {seconds!r} is not a finite number from 0 on")
+        self._shared.check_process()
         self._clock.tick(seconds)
+
+    def jump(self) -> None:
+        """Leave a gap in every counter, as a change of regions may: all that is minted next lies above the windows.
+
+        Each region has 100 million integers of an epoch, so three regions go on with 300,000,001, 300,000,002 and
+        300,000,003. A deployment usually skips less: those above the windows come if a region was unreachable then.
+        What clients have leased is still handed out.
+
+        Raises:
+            Forked: the stack is another process's.
+        """
+        self._shared.check_process()
+        with self._shared.lock:
+            for counter in self._shared.counters:
+                self._shared.begin_epoch(counter)
 
     def delete(self, counter: str) -> None:
         """Delete a counter. Its requests get 404, but those with a repeated key.
 
-        If it is created again, it goes on above all that was minted of it.
+        If it is created again, it goes on above all that may have been minted of it, as after a `jump`.
 
         Raises:
             ValueError: there is no such counter, or it is the default counter.
+            Forked: the stack is another process's.
         """
+        self._shared.check_process()
         with self._shared.lock:
             if counter not in self._shared.counters:
                 raise ValueError(f"there is no counter {counter!r}")
             if counter == self._shared.counters[0]:
                 raise ValueError(f"{counter!r} is the default counter, which can't be deleted")
             self._shared.counters.remove(counter)
+            self._shared.begin_epoch(counter)
 
     def close(self) -> None:
         """Close all clients for threads."""

@@ -146,6 +146,11 @@ def test_an_invalid_name_is_not_found(path: str) -> None:
         {"x_moz": "prefetch"},
         {"x_purpose": "preview"},
         {"x_purpose": "instant, preview"},
+        *(
+            {header: word}
+            for header in ("sec_purpose", "purpose", "x_purpose", "x_moz")
+            for word in ("prefetch", "prerender", "preview")
+        ),
     ],
 )
 def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, sent: dict[str, Any]) -> None:
