@@ -102,7 +102,11 @@ class CheckedWorld(World):
             self.unasked.add(region)
         elif counter == self.asked:
             self.unasked.discard(region)
-        self.before[region] = self.defaults.get(region, counter)
+        record = self.layouts.record or (self.mirror.record and self.mirror.record.original)
+        known = (record.default_counter, record.default_before) if record else ()
+        previous = self.defaults.get(region, counter)
+        # Nothing could be minted from what was released before the first record, so nobody goes back to it.
+        self.before[region] = previous if previous in known else counter
         self.defaults[region] = counter
 
     def back(self) -> None:
