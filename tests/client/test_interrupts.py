@@ -23,7 +23,7 @@ import pytest
 from global_integers import Integers
 
 from local.paths import ROOT
-from tests.client.clients import Tasks
+from tests.client.clients import Lines, Tasks
 from tests.client.region_proxies import HANG, PATIENT
 
 
