@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from global_integers import Integers
+from global_integers import Integers, Unavailable
 
 from local.paths import ROOT
 from tests.client.clients import Lines, Tasks
@@ -96,14 +96,29 @@ def test_a_call_is_interrupted_at_every_line(url: str, action: str, call: str, s
 
 def test_health_ends_although_its_threads_wait() -> None:
     """A signal handler may come where its thread holds a lock of others, such as one of `logging`."""
-    log, handler, found = logging.getLogger("global_integers"), logging.StreamHandler(StringIO()), SimpleQueue[Any]()
+    log, handler = logging.getLogger("global_integers"), logging.StreamHandler(StringIO())
+    found, logs = SimpleQueue[Any](), threading.Event()
     assert handler.lock is not None
+    handler.addFilter(lambda _: logs.set() or True)
+    handler.setLevel(logging.WARNING)
     log.addHandler(handler)
+
+    def elsewhere(call: Callable[[], object]) -> Any:
+        def work() -> None:
+            try:
+                found.put(call())
+            except Unavailable as error:
+                found.put(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        return found.get(timeout=HANG)
+
     try:
         with Integers({"eu-west-1": "http://127.0.0.1:1/"}, timeout=0.2) as integers:
             with handler.lock:  # the failure is logged
-                threading.Thread(target=lambda: found.put(integers.health()), daemon=True).start()
-                assert found.get(timeout=HANG) == {"eu-west-1": (False, None, "no response within 0.2 s")}
+                assert elsewhere(integers.health) == {"eu-west-1": (False, None, "no response within 0.2 s")}
+                assert logs.wait(HANG)
+                assert isinstance(elsewhere(integers.next), Unavailable), "other calls go on"
             assert integers.health()["eu-west-1"].reason == "connection refused (127.0.0.1:1)"
     finally:
         log.removeHandler(handler)

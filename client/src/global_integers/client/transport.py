@@ -366,10 +366,11 @@ def _through(http: Any, url: str) -> str:
 
     httpx doesn't say it, so this looks into its transports, as `keep_deadlines` does.
     """
-    choose = getattr(http, "_transport_for_url", lambda _: None)
+    choose: Any = getattr(http, "_transport_for_url", None)
     with suppress(httpx.InvalidURL):
         target = httpx.URL(url)
-        proxy = getattr(getattr(choose(target), "_pool", None), "_proxy_url", None)
+        transport = choose(target) if choose is not None else None
+        proxy: object = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
         if isinstance(proxy, httpcore.URL):
             host, port = proxy.host.decode("ascii"), "" if proxy.port is None else f":{proxy.port}"
             host = f"[{host}]" if ":" in host else host
