@@ -109,7 +109,26 @@ def forks(call: Call, step: int, url: str) -> list[int]:
     raise AssertionError
 
 
-ACTIONS = {"raises": raises, "forks": forks}
+def asks(call: Call, step: int, url: str) -> list[int]:
+    """Ask for the regions' health before each line of a call. Return all integers that were handed out."""
+    integers, minted = client(url), list[int]()
+    minted.append(integers.next())
+
+    def ask() -> None:
+        found = integers.health()
+        assert len(found) == 2
+        assert all(health.ok for health in found.values()), found
+
+    for at in count(1, step):
+        with Lines(at, act=ask) as ran:
+            minted.append(call(integers))
+        minted.append(integers.next())
+        if ran.count < at:
+            return minted
+    raise AssertionError
+
+
+ACTIONS = {"raises": raises, "forks": forks, "asks": asks}
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(HANG, exit=True)

@@ -1,8 +1,11 @@
 """An environment variable that is wrong is named, before anything is sent."""
 
 import os
+import socket
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,21 @@ from global_integers import AsyncIntegers, Integers
 from global_integers.client.environment import VARIABLES
 
 from local.paths import ROOT
-from tests.client.region_proxies import PATIENT
+from tests.client.region_proxies import HANG, PATIENT
 
 Client = Callable[..., Any]
 URLS = {"eu-west-1": "http://127.0.0.1:1/"}
 
-PROXIES = ("http://[::1", "http://proxy:port", "http://proxy:99999", "ftp://proxy", "http://", "socks4://proxy")
+PROXIES = (
+    "http://[::1",
+    "http://proxy:port",
+    "http://proxy:99999",
+    "http://proxy:0",
+    "ftp://proxy",
+    "http://",
+    "socks4://proxy",
+    "http://user:12/word@proxy:3128",
+)
 WRONG: dict[str, tuple[str, ...]] = {
     "SSL_CERT_FILE": ("{folder}/none.pem", "{folder}", "{folder}/rubbish"),
     "SSL_CERT_DIR": ("{folder}/none", "{folder}/rubbish", "{folder}", "{folder}:{folder}/none"),
@@ -77,12 +89,77 @@ def test_a_wrong_variable_is_named(
     assert events == []
 
 
-def test_a_password_is_not_shown(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for value in ("http://user:secret@proxy:port", "user:secret@proxy:port"):
-        monkeypatch.setenv("HTTPS_PROXY", value)
-        with pytest.raises(ValueError, match="HTTPS_PROXY") as wrong:
-            Integers(URLS).client._sender().client()
-        assert "secret" not in str(wrong.value)
+@pytest.mark.parametrize("scheme", ["", "http://", "ftp://", "HTTPS://", "user:secret://"])
+@pytest.mark.parametrize(
+    "password",
+    [
+        "secret",
+        "secret/x",
+        "s/secret",
+        "1/secret",
+        "secret#x",
+        "1#secret",
+        "1?secret",
+        "@secret",
+        "secret//",
+        "secret\nx",
+    ],
+)
+def test_a_password_is_not_shown(scheme: str, password: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"{scheme}user:{password}@127.0.0.1:port")
+    with pytest.raises(ValueError, match=r"^the environment variable HTTPS_PROXY is '.*127\.0\.0\.1:port': ") as wrong:
+        Integers(URLS).client._sender().client()
+
+    assert "secret" not in str(wrong.value)
+    assert "user" not in str(wrong.value).partition(": ")[0]
+
+
+def test_the_proxy_that_fails_is_named(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The region's name isn't even looked up."""
+    resolve = socket.getaddrinfo
+
+    def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
+        if host in ("proxy.test", b"proxy.test"):
+            raise socket.gaierror(-2, "Name or service not known")
+        return resolve(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    for proxy, said in {
+        "user:s3cret@127.0.0.1:1": "connection refused (region.example through the proxy http://127.0.0.1:1)",
+        "https://proxy.test": "Name or service not known (region.example through the proxy https://proxy.test)",
+        "http://[::1]:1": "connection refused (region.example through the proxy http://[::1]:1)",
+    }.items():
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        with client({"eu-west-1": "http://region.example/"}, **PATIENT) as integers:
+            assert integers.health()["eu-west-1"].reason == said
+
+
+def test_a_proxy_that_does_not_respond_is_named(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+        with client({"eu-west-1": "https://region.example/"}, attempt_timeout=0.1) as integers:
+            reason = integers.health()["eu-west-1"].reason
+
+    assert reason == f"no response within 0.1 s (region.example through the proxy {proxy})"
+
+
+def test_a_proxy_that_refuses_is_named(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: socketserver.StreamRequestHandler) -> None:
+        request.connection.recv(10_000)
+        request.wfile.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+    handler = type("Refuses", (socketserver.StreamRequestHandler,), {"handle": refuse})
+    with socketserver.TCPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.handle_request, daemon=True)
+        thread.start()
+        proxy = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+        with client({"eu-west-1": "https://region.example/"}, **PATIENT) as integers:
+            reason = integers.health()["eu-west-1"].reason
+        thread.join(HANG)
+
+    assert reason == f"ProxyError: 407 Proxy Authentication Required (region.example through the proxy {proxy})"
 
 
 def test_right_values_are_accepted(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,29 @@
-"""A signal handler raises an error or forks, anywhere in a call: the next one returns, and nothing is minted twice."""
+"""A signal handler raises an error, forks or asks for the health anywhere in a call: all calls return.
+
+Nothing is minted twice.
+"""
 
 import json
+import logging
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from itertools import count
+from queue import SimpleQueue
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from global_integers import Integers, Unavailable
 
 from local.paths import ROOT
-from tests.client.clients import Tasks
+from tests.client.clients import Lines, Tasks
 from tests.client.region_proxies import HANG, PATIENT
 
 
@@ -70,6 +78,9 @@ def url() -> Generator[str]:
         ("forks", "warm", 23),
         ("forks", "cold", 61),
         ("forks", "health", 2),
+        ("asks", "warm", 5),
+        ("asks", "cold", 31),
+        ("asks", "health", 1),
     ],
 )
 def test_a_call_is_interrupted_at_every_line(url: str, action: str, call: str, step: int) -> None:
@@ -81,6 +92,60 @@ def test_a_call_is_interrupted_at_every_line(url: str, action: str, call: str, s
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 25
+
+
+def test_health_ends_although_its_threads_wait() -> None:
+    """A signal handler may come where its thread holds a lock of others, such as one of `logging`."""
+    log, handler = logging.getLogger("global_integers"), logging.StreamHandler(StringIO())
+    found, logs = SimpleQueue[Any](), threading.Event()
+    assert handler.lock is not None
+    handler.addFilter(lambda _: logs.set() or True)
+    handler.setLevel(logging.WARNING)
+    log.addHandler(handler)
+
+    def elsewhere(call: Callable[[], object]) -> Any:
+        def work() -> None:
+            try:
+                found.put(call())
+            except Unavailable as error:
+                found.put(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        return found.get(timeout=HANG)
+
+    try:
+        with Integers({"eu-west-1": "http://127.0.0.1:1/"}, timeout=0.2) as integers:
+            with handler.lock:  # the failure is logged
+                assert elsewhere(integers.health) == {"eu-west-1": (False, None, "no response within 0.2 s")}
+                assert logs.wait(HANG)
+                assert isinstance(elsewhere(integers.next), Unavailable), "other calls go on"
+            assert integers.health()["eu-west-1"].reason == "connection refused (127.0.0.1:1)"
+    finally:
+        log.removeHandler(handler)
+
+
+def test_after_an_interruption_connections_are_shared(url: str) -> None:
+    """An exception of a signal handler left the thread as one that needs an HTTP client for each call."""
+    made: list[httpx.Client] = []
+
+    def make() -> httpx.Client:
+        made.append(httpx.Client(trust_env=False))
+        return made[-1]
+
+    def interrupt() -> None:
+        raise Interrupted
+
+    with Integers({"eu-west-1": url}, http=make, **PATIENT) as integers:
+        integers.next()
+        with Lines() as ran:
+            integers.next()
+        for at in range(ran.count - 60, ran.count + 1):
+            with suppress(Interrupted), Lines(at, act=interrupt):
+                integers.next()
+            integers.next()
+            before = len(made)
+            integers.next()
+            assert len(made) == before
 
 
 class Interrupted(Exception):

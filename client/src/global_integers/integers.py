@@ -102,7 +102,9 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
         return run(self.client.owner(integer, counter))
 
     def health(self) -> dict[str, Health]:
-        """Return whether each region can mint now. All are asked at the same time.
+        """Return whether each region can mint now. All are asked at the same time, for at most `timeout` seconds.
+
+        In a signal handler in the middle of a call, they are asked one after the other, none after `timeout` seconds.
 
         Raises:
             Unavailable, Refused: the client has a domain, and the domain doesn't name its regions.

@@ -163,11 +163,13 @@ class Client:
         return self.regions.checked(region, answer, self.options.clock() - began)
 
     async def health(self) -> dict[str, Health]:
-        """Return each region's health. All are asked at the same time."""
+        """Return each region's health. All are asked at the same time, in a signal handler one after the other."""
         await self.locate(self.options.deadline())
         names = self.regions.names
-        found = await self.io.run_all([partial(self.check, region) for region in names])
-        return dict(zip(names, found, strict=True))
+        timeout = self.options.timeout
+        found = await self.io.run_all([partial(self.check, region) for region in names], timeout)
+        late = Health(False, None, f"no response within {timeout:.3g} s")
+        return {name: health or late for name, health in zip(names, found, strict=True)}
 
     async def owner(self, integer: int, counter: str | None) -> Owner:
         """Return the owner of an integer of a counter, by default of the default one."""

@@ -16,8 +16,13 @@ import httpx
 HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 """How OpenSSL looks for certificates in a directory (openssl-rehash(1))."""
 
-PASSWORD = re.compile(r"[^/@]*@")
-"""A proxy's user and password, which no message has."""
+PASSWORD = re.compile(r"\A((?:http|https|socks5|socks5h)://)?.*@", re.IGNORECASE | re.DOTALL)
+"""What comes before a proxy's host. After the scheme, it is the user and password, which no message has."""
+
+PROXY = (
+    "it should look like http://proxy.example.com:3128, with the scheme http, https, socks5 or socks5h, a host and a "
+    "port from 1 to 65535; in a user or password, / ? # and @ are written %2F %3F %23 and %40"
+)
 
 
 def check_environment() -> None:
@@ -33,8 +38,9 @@ def check_environment() -> None:
                 check(value)
         except (OSError, ValueError, httpx.InvalidURL) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            shown = PASSWORD.sub(lambda found: f"{found[1] or ''}…@", value)
             raise ValueError(
-                f"the environment variable {set_as} is {PASSWORD.sub('…@', value)!r:.200}: {reason}. Nothing was sent: "
+                f"the environment variable {set_as} is {shown!r:.200}: {reason}. Nothing was sent: "
                 "correct the variable, or remove it"
             ) from None
 
@@ -72,9 +78,13 @@ def _appendable(path: str) -> None:
 
 
 def _proxy(url: str) -> None:
-    proxy = httpx.Proxy(url if "://" in url else f"http://{url}")
-    if not proxy.url.host or not 0 <= (proxy.url.port or 0) < 65536:
-        raise ValueError("it has no host, or a wrong port; it should look like http://proxy.example.com:3128")
+    try:
+        proxy = httpx.Proxy(url if "://" in url else f"http://{url}")
+    except (ValueError, httpx.InvalidURL):
+        raise ValueError(PROXY) from None  # httpx's own words may have a part of the password
+    port = proxy.url.port
+    if not proxy.url.host or (port is not None and not 0 < port < 65536) or "@" in str(proxy.url):
+        raise ValueError(PROXY)
     if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
         raise ValueError('a SOCKS proxy needs another package: pip install "httpx[socks]"')
 

@@ -159,8 +159,9 @@ class Regions:
         with self._lock:
             if failure.kind is FailureKind.GONE:
                 self.outdated = True
-            if began >= self._states[name].failed:
-                self._leave_alone(name, failure)
+            noted = began >= self._states[name].failed
+            level = self._leave_alone(name, failure) if noted else logging.NOTSET
+        _log(level, name, failure)
 
     def to_check(self) -> list[str]:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
@@ -176,6 +177,7 @@ class Regions:
         """Note the answer to a health check, which took so many seconds. Return what it means."""
         failure = answer if isinstance(answer, Failure) else None
         silent = failure is not None and failure.kind is FailureKind.SILENT
+        level = logging.NOTSET
         with self._lock:
             state = self._states[name]
             state.checking, state.silent = False, silent
@@ -186,9 +188,11 @@ class Regions:
                 state.until = 0.0
             else:  # health is of the default counter only: no longer pause for all counters, and 404 is a failure too
                 kind = FailureKind.SILENT if silent else FailureKind.TRANSIENT
-                self._leave_alone(name, failure._replace(kind=kind, retry_after=0.0))
+                level = self._leave_alone(name, failure._replace(kind=kind, retry_after=0.0))
             if failure is None or all(self._states[name].failures for name in self.names):
                 self.wait_no_longer()
+        if failure is not None:
+            _log(level, name, failure)
         return Health(failure is None, None if silent else seconds, "" if failure is None else failure.reason)
 
     def uncheck(self, *names: str) -> None:
@@ -221,15 +225,16 @@ class Regions:
         self._waiting = []
         self.uncheck()
 
-    def _leave_alone(self, name: str, failure: Failure) -> None:
+    def _leave_alone(self, name: str, failure: Failure) -> int:
+        """Note the failure. Return the level at which it is logged, once the lock is free: logging has locks, too."""
         state = self._states[name]
         known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
-        level, now = logging.DEBUG if known else logging.WARNING, self.clock()
-        log.log(level, "%s failed and is left alone for a while: %s", name, failure.reason)
+        now = self.clock()
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
         state.until = now + max(self.spread(pause / 2, pause), failure.retry_after)
         state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
+        return logging.DEBUG if known else logging.WARNING
 
     def _choose(self, healthy: list[str]) -> str | None:
         """Return the region to ask first. The nearest one stays so while it is unhealthy, and callers go back to it."""
@@ -249,6 +254,11 @@ class Regions:
 
     def _is_due(self, state: RegionState, now: float) -> bool:
         return not state.checking and now >= (state.until if state.silent else state.checked + REFRESH)
+
+
+def _log(level: int, name: str, failure: Failure) -> None:
+    if level != logging.NOTSET:
+        log.log(level, "%s failed and is left alone for a while: %s", name, failure.reason)
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,6 @@ class Tasks:
         task.add_done_callback(self.background.discard)
         return True
 
-    async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
-        """Carry out calls at the same time, and return their results."""
-        return await asyncio.gather(*(call() for call in calls))
+    async def run_all(self, calls: Sequence[Call[T]], seconds: float) -> list[T | None]:  # noqa: ARG002 (for threads)
+        """Carry out calls at the same time, and return their results. Tasks wait for no lock, only for attempts."""
+        return [*await asyncio.gather(*(call() for call in calls))]

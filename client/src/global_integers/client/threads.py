@@ -6,6 +6,7 @@ once, and `run` returns its result.
 
 import _thread
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -38,6 +39,19 @@ def run(call: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         return done.value
     raise RuntimeError("a thread's call was suspended")
+
+
+def is_nested() -> bool:
+    """Return whether this thread was in a call already: a signal handler or an observer makes another one.
+
+    The outer call may hold locks, or have left an HTTP client's in a state of its own. Its stack tells, and not a
+    variable, which an exception of a signal handler would leave as it was.
+    """
+    frame, calls = sys._getframe(), 0
+    while frame is not None and calls < 2:
+        calls += frame.f_code is run.__code__
+        frame = frame.f_back
+    return calls == 2
 
 
 class ThreadSignal:
@@ -78,7 +92,7 @@ class Threads:
         self._connecting = make_lock()
         self._http: Any = None  # closed by the parent, which has the same connections
         self._mine = threading.local()
-        """Whether a thread is `sending`, and the `generation` in which a thread in the background began."""
+        """The `generation` in which a thread in the background began."""
         self.background: set[object] = set()
         """What goes on in the background."""
 
@@ -96,16 +110,12 @@ class Threads:
 
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
-        if getattr(self._mine, "sending", False):  # in a signal handler: its thread holds locks of the connections
-            http = transport.client()
-            answer = await transport.send(http, region, request, seconds, self._drop)
-            http.close()  # not after an exception of a signal handler: it may have left locks of httpx behind
-            return answer
-        try:
-            self._mine.sending = True
+        if not is_nested():
             return await transport.send(self._connected(transport), region, request, seconds, self._drop)
-        finally:
-            self._mine.sending = False
+        http = transport.client()
+        answer = await transport.send(http, region, request, seconds, self._drop)
+        http.close()  # not after an exception of a signal handler: it may have left locks of httpx behind
+        return answer
 
     def _drop(self, http: Any) -> None:
         """Use this HTTP client no more. Closing it could wait for ever."""
@@ -153,8 +163,14 @@ class Threads:
             return False
         return True
 
-    async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
-        """Carry out calls at the same time, and return their results."""
+    async def run_all(self, calls: Sequence[Call[T]], seconds: float) -> list[T | None]:
+        """Carry out calls at the same time. Return their results; None: it had none after so many seconds.
+
+        In a signal handler, they are carried out one after the other: other threads may need a lock of this thread.
+        """
+        ends = time.monotonic() + seconds
+        if is_nested():
+            return [await call() if time.monotonic() < ends else None for call in calls]
         results: dict[int, T] = {}
         errors: list[BaseException] = []
 
@@ -166,13 +182,14 @@ class Threads:
 
         mark = here()
         for ended in [started(partial(work, number)) or work(number) for number in range(len(calls))]:
-            while ended is not None and mark[0] and not ended.acquire(timeout=SLICE):
-                pass
+            while ended is not None and mark[0] and (left := ends - time.monotonic()) > 0:
+                if ended.acquire(timeout=min(left, SLICE)):
+                    break
         if not mark[0]:  # a forked child, without these threads
-            return await self.run_all(calls)
+            return await self.run_all(calls, seconds)
         if errors:
             raise errors[0]
-        return [results[number] for number in range(len(calls))]
+        return [results.get(number) for number in range(len(calls))]
 
 
 def started(work: Callable[[], object]) -> "_thread.LockType | None":

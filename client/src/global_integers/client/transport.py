@@ -281,7 +281,7 @@ class Transport:
                 drop(http)
             if not self._is_of_region(error):
                 raise
-            answer = _failure(error, seconds)
+            answer = _failure(error, seconds, _through(http, self._url(region)))
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, self._clock() - began, failure))
         return answer
@@ -361,27 +361,48 @@ class Transport:
         return answer
 
 
-def _failure(error: BaseException, seconds: float) -> Failure:
-    """Return the failure of an attempt without a readable response."""
+def _through(http: Any, url: str) -> str:
+    """Return, for a message, through which proxy an HTTP client sends to a URL, without its password; "": none.
+
+    httpx doesn't say it, so this looks into its transports, as `keep_deadlines` does.
+    """
+    choose: Any = getattr(http, "_transport_for_url", None)
+    with suppress(httpx.InvalidURL):
+        target = httpx.URL(url)
+        transport = choose(target) if choose is not None else None
+        proxy: object = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
+        if isinstance(proxy, httpcore.URL):
+            host, port = proxy.host.decode("ascii"), "" if proxy.port is None else f":{proxy.port}"
+            host = f"[{host}]" if ":" in host else host
+            return f" ({_host(target)} through the proxy {proxy.scheme.decode('ascii')}://{host}{port})"
+    return ""
+
+
+def _failure(error: BaseException, seconds: float, through: str) -> Failure:
+    """Return the failure of an attempt without a readable response. `through` names the proxy."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        return Failure(FailureKind.SILENT, f"no response within {seconds:.3g} s")
+        return Failure(FailureKind.SILENT, f"no response within {seconds:.3g} s{through}")
     if isinstance(error, httpx.ConnectError):
-        return _no_connection(error)
+        return _no_connection(error, through)
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
         return Failure(FailureKind.TRANSIENT, "the client was closed meanwhile")
     if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
-        return Failure(FailureKind.SILENT, reason)
+        return Failure(FailureKind.SILENT, f"{reason}{through}")
     return Failure(FailureKind.TRANSIENT, f"the response is not this API's: {reason}")
 
 
-def _no_connection(error: httpx.ConnectError) -> Failure:
+def _no_connection(error: httpx.ConnectError, through: str) -> Failure:
     """Return the failure of a connection that is refused, or whose host has no address, in the system's own words."""
     url, cause = error.request.url, error.__context__
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
         several = isinstance(cause, BaseExceptionGroup)  # of asyncio, for a host with several addresses
         cause = cast("Any", cause).exceptions[-1] if several else cause.__cause__ or cause.__context__
-    said, hint = "connection refused", ENDED if f"all://{url.host}" in LOOPBACK else ""
+    said, hint = "connection refused", ENDED if f"all://{url.host}" in LOOPBACK and not through else ""
     if cause is None:
         said, hint = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection", ""
-    return Failure(FailureKind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)
+    return Failure(FailureKind.SILENT, f"{said}{through or f' ({_host(url)})'}", hint=hint)
+
+
+def _host(url: httpx.URL) -> str:
+    return url.netloc.decode("ascii")

@@ -203,8 +203,8 @@ class _Threads(Threads):
                 log.warning("work in the background failed: %s", error)
         return True
 
-    async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
-        results: list[T] = []
+    async def run_all(self, calls: Sequence[Call[T]], seconds: float) -> list[T | None]:  # noqa: ARG002 (none pass)
+        results: list[T | None] = []
         for call in calls:
             with self._clock.meanwhile():
                 results.append(await call())
