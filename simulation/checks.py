@@ -112,9 +112,10 @@ class CheckedWorld(World):
     def back(self) -> None:
         """Let callers reach what they reached before the last release, as an operator wants it."""
         for region, counter in self.before.items():
-            self.asked = counter if self.asked is not None else None
-            self.defaults[region] = counter
-            self.unasked.discard(region)
+            if self.defaults[region] != counter:
+                self.asked = counter if self.asked is not None else None
+                self.defaults[region] = counter
+                self.unasked.discard(region)
 
     def mint_at_root(self, region: str) -> int | None:
         """Mint one integer at `/`, or raise `Unasked` if its callers were promised another counter."""

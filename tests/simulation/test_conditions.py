@@ -24,7 +24,7 @@ FOUND = {
     "limit: no ceiling above it": 8,
     "identity: of a counters table": 425,
     "identity: of the layouts table": 1_019,
-    "identity: of the mirror": 285,
+    "identity: of the mirror": 1_281,
     "mirror: written before anything is done": 70,
     "event: the record's own": 0,
     "admit: the same at any age": 0,
@@ -37,7 +37,7 @@ FOUND = {
     "fence: only if the next register can be written": 0,
     "window: no rate by a short time": 30,
     "receipts: stop no region": 0,
-    "default: only if chosen": 2_197,
+    "default: only if chosen": 9_455,
     "default: noted before callers reach it": 161,
     "default: chosen for ever": 161,
 }
