@@ -68,7 +68,7 @@ def test_every_answer_and_every_record_is_the_same(stack: Stack, examples: int) 
 def test_the_steps_meet_every_condition_both_ways() -> None:
     seen: set[tuple[str, bool]] = set()
 
-    @settings(PATIENT, max_examples=400, derandomize=True, database=None)
+    @settings(PATIENT, max_examples=1_000, derandomize=True, database=None)
     @given(WORLDS, STEPS)
     def meet(world: World, steps: list[Step]) -> None:
         for name, arguments in steps:
