@@ -54,7 +54,7 @@ from global_integers_core.names import MAX_BLOCK, MAX_LISTED
 from local.apigateway.rest_api import render
 from local.paths import ROOT
 from tests.components.running import THREE, config, settings
-from tests.lambda_.coordinator_calls import PATIENCE, client
+from tests.lambda_.coordinator_calls import PATIENCE
 
 DAY = 86_400
 
@@ -341,7 +341,8 @@ def _functions(metered: MeteredTables) -> Generator[None]:
             patch.object(mint.grants, "time", SimpleNamespace(time=lambda: NOW)),  # all within a second
             patch.object(aws_client.service, "TIMEOUT", PATIENCE),
             patch.object(aws_client.service, "CONNECT_TIMEOUT", PATIENCE),
-            patch.object(coordinate.dynamodb.calls, "boto3", SimpleNamespace(client=client)),
+            patch.object(coordinate.dynamodb.calls, "TIMEOUT", PATIENCE),
+            patch.object(coordinate.dynamodb.calls, "CONNECT_TIMEOUT", PATIENCE),
         ):
             mint.minting.forget()
             try:

@@ -26,6 +26,8 @@ from .signed_request import Endpoint
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from .meaning import Meaning
+
 SHORTEST = 0.001
 """The shortest time-out, in seconds. 0 would make the socket non-blocking."""
 
@@ -44,9 +46,11 @@ FIRST = (b"Amazon Root CA", b"Starfield Services Root")
 class NoResponse(Exception):
     """There is no valid response. The call may have been carried out, unless there was no connection or no time."""
 
+    meaning: "Meaning" = "unreachable"
     transient = True
     unaccepted = False
-    """Both as of `ServiceError`."""
+    attempts = 1
+    """All as of `ServiceError`."""
 
 
 def connect(endpoint: Endpoint, timeout: Callable[[], float]) -> "Connection":

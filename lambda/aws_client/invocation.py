@@ -76,6 +76,6 @@ def _post(
     path = f"/2015-03-31/functions/{encoded(function)}/invocations"
     headers = {"Content-Type": "application/json", **(more or {})}
     try:
-        return service.post(path, headers, json.dumps(payload).encode(), timeout=timeout, attempts=attempts)
+        return service.request("POST", path, headers, json.dumps(payload).encode(), timeout=timeout, attempts=attempts)
     finally:
         service.close()

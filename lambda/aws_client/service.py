@@ -5,12 +5,12 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from .connection import Connection, NoResponse, Response, connect, trust
-from .signed_request import Credentials, endpoint_of, signed_post
+from .signed_request import Credentials, endpoint_of, signed
 
 if TYPE_CHECKING:
     from .meaning import Meaning
@@ -23,6 +23,9 @@ CONNECT_TIMEOUT = 1.0
 ATTEMPTS = 3
 FIRST_PAUSE = 0.05
 """Seconds, doubled with each attempt. The actual pause is a random part of it (full jitter)."""
+
+KEPT = 1_000
+"""Idle connections that are kept open. A function that answers one request at a time has one."""
 
 RESERVE = 0.2
 """Seconds of an invocation that are reserved for sending the response."""
@@ -43,21 +46,41 @@ def time_left() -> float:
 
 
 class ServiceError(Exception):
-    """The service refused the call or failed. `item` is the item that failed a condition, if it was requested."""
+    """The service refused the call or failed.
 
-    def __init__(self, status: int, code: str, message: str, item: Mapping[str, Any] | None = None) -> None:
-        super().__init__(f"{code or 'error'} ({status}): {message}")
+    `item` is the item that failed a condition, if it was requested. `reasons` are those of a cancelled transaction, and
+    `attempts` were made.
+    """
+
+    attempts = 1
+    operation = ""
+    """What was called, if that has a name."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        item: Mapping[str, Any] | None = None,
+        reasons: Sequence[str] = (),
+    ) -> None:
+        super().__init__(status, code, message)
         self.status = status
         self.code = code
         self.message = message
         self.item = item
+        self.reasons = reasons
+
+    def __str__(self) -> str:
+        called = f"{self.operation}: " if self.operation else ""
+        return f"{called}{self.code or 'error'} ({self.status}): {self.message}"
 
     @property
     def meaning(self) -> "Meaning":
         """What it means."""
         from .meaning import meaning  # rarely needed
 
-        return meaning(self.status, self.code, self.message)
+        return meaning(self.status, self.code, self.message, self.reasons)
 
     @property
     def unaccepted(self) -> bool:
@@ -73,16 +96,17 @@ class ServiceError(Exception):
 class Service:
     """One service in one region, by default the function's own.
 
-    Threads may share it: each uses a connection of its own, which is kept open.
+    Threads may share it: each uses a connection of its own, of which at most `kept` stay open when they are idle.
 
     It is created while Lambda initialises the function, and loads `ssl` and Amazon's root certificates: about 8 ms of
     the whole processor that Lambda gives at that time (Python 3.11). It opens no connection yet.
     """
 
-    def __init__(self, name: str, region: str | None = None) -> None:
+    def __init__(self, name: str, region: str | None = None, *, kept: int = KEPT) -> None:
         self._name = name
-        self._region = region or os.environ["AWS_REGION"]
-        self._endpoint = endpoint_of(name, self._region, os.environ)
+        self.region = region or os.environ["AWS_REGION"]
+        self._kept = kept
+        self._endpoint = endpoint_of(name, self.region, os.environ)
         self._idle: list[Connection] = []
         if self._endpoint.secure:
             trust()
@@ -92,14 +116,23 @@ class Service:
         while self._idle:
             self._idle.pop().close()
 
-    def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, attempts: int | None = None
+    def request(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        timeout: float,
+        connect_timeout: float | None = None,
+        attempts: int | None = None,
     ) -> tuple[Any, Mapping[str, str]]:
-        """Post `body`, and return the response's JSON and headers. An empty 202 is None.
+        """Send `body`, and return the response's JSON and headers. An empty 202 is None.
 
         There are at most `attempts` of `timeout` seconds, by default three, within the time that the invocation has
-        left. Each is signed with its own time. If the signer isn't accepted, one more attempt is made. A call whose
-        response was lost is retried although it may have been carried out.
+        left; `connect_timeout`, by default `CONNECT_TIMEOUT`, is that of a new connection. Each attempt is signed with
+        its own time. If the signer isn't accepted, one more attempt is made. A call whose response was lost is retried
+        although it may have been carried out.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -108,8 +141,9 @@ class Service:
         attempt, unaccepted = 1, 0
         while True:
             try:
-                return self._attempt(path, headers, body, timeout)
+                return self._attempt(method, path, headers, body, timeout, connect_timeout or CONNECT_TIMEOUT)
             except (NoResponse, ServiceError) as failure:
+                failure.attempts = attempt
                 import random  # 1 ms, and rarely needed
 
                 pause = random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (not for security)
@@ -125,20 +159,20 @@ class Service:
             attempt += 1
 
     def _attempt(
-        self, path: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout: float, connect_timeout: float
     ) -> tuple[Any, Mapping[str, str]]:
-        sent, second = tuple(headers.items()), int(time.time())
-        request = signed_post(self._endpoint, path, sent, body, _credentials(), self._region, self._name, second)
-        connection = self._connection()
-        response = connection.exchange(request, _at_most(timeout))
+        sent, second, key = tuple(headers.items()), int(time.time()), credentials()
+        request = signed(method, self._endpoint, path, sent, body, key, self.region, self._name, second)
+        connection = self._connection(connect_timeout)
+        response = connection.exchange(request, at_most(timeout))
         document = _document(response)
-        if not response.last:
+        if not response.last and len(self._idle) < self._kept:
             self._idle.append(connection)
         if response.status >= 300:
             raise _error(response, document)
         return document, response.headers
 
-    def _connection(self) -> Connection:
+    def _connection(self, timeout: float) -> Connection:
         """Take a kept connection, so that no other thread uses it meanwhile, or open a new one."""
         with suppress(IndexError):  # none is kept, or another thread has just taken the last one
             while True:
@@ -146,14 +180,26 @@ class Service:
                 if connection.alive():
                     return connection
                 connection.close()
-        return connect(self._endpoint, lambda: _at_most(CONNECT_TIMEOUT))
+        return connect(self._endpoint, lambda: at_most(timeout))
 
 
 class DynamoDB(Service):
-    """One region's DynamoDB, by default the function's own: its JSON protocol, as far as minting needs it."""
+    """One region's DynamoDB, by default the function's own: its JSON protocol.
 
-    def __init__(self, region: str | None = None) -> None:
-        super().__init__("dynamodb", region)
+    `timeout` and `connect_timeout` are in seconds, by default `TIMEOUT` and `CONNECT_TIMEOUT`.
+    """
+
+    def __init__(
+        self,
+        region: str | None = None,
+        *,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        kept: int = KEPT,
+    ) -> None:
+        super().__init__("dynamodb", region, kept=kept)
+        self._timeout = timeout
+        self._connect_timeout = connect_timeout
 
     def call(self, operation: str, request: Mapping[str, Any] | bytes) -> dict[str, Any]:
         """Call an operation and return its reply in DynamoDB's own JSON, for example `{"N": "7"}`.
@@ -166,13 +212,24 @@ class DynamoDB(Service):
         """
         headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
         body = request if isinstance(request, bytes) else json.dumps(request).encode()
-        reply, _ = self.post("/", headers, body, timeout=TIMEOUT)
+        try:
+            reply, _ = self.request(
+                "POST",
+                "/",
+                headers,
+                body,
+                timeout=self._timeout or TIMEOUT,
+                connect_timeout=self._connect_timeout,
+            )
+        except ServiceError as error:
+            error.operation = operation
+            raise
         if not isinstance(reply, dict):  # otherwise an item would seem to be missing
             raise NoResponse("invalid response: no JSON object")
         return cast("dict[str, Any]", reply)
 
 
-def _credentials() -> Credentials:
+def credentials() -> Credentials:
     """Return the credentials that Lambda has set. They are read for every attempt, since they are renewed."""
     key, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if not key or not secret:
@@ -180,7 +237,12 @@ def _credentials() -> Credentials:
     return Credentials(key, secret, os.environ.get("AWS_SESSION_TOKEN", ""))
 
 
-def _at_most(timeout: float) -> float:
+def at_most(timeout: float) -> float:
+    """Return the seconds that an attempt may take: those that are left, if they are fewer.
+
+    Raises:
+        NoResponse: none are left.
+    """
     left = time_left()
     if left <= 0:
         raise NoResponse("the invocation has no time left")
@@ -206,4 +268,7 @@ def _error(response: Response, document: Any) -> ServiceError:
     # "com.amazonaws.dynamodb.v20120810#ThrottlingException", or "TooManyRequestsException:http://…"
     code = str(response.headers.get("x-amzn-errortype") or fields.get("__type") or "").partition(":")[0]
     message = fields.get("message") or fields.get("Message") or "no message"
-    return ServiceError(response.status, code.rpartition("#")[2], str(message), fields.get("Item"))
+    listed: Any = fields.get("CancellationReasons")
+    found = cast("list[Any]", listed) if isinstance(listed, list) else []
+    reasons = [str(cast("Mapping[str, Any]", why).get("Code") or "") for why in found if isinstance(why, Mapping)]
+    return ServiceError(response.status, code.rpartition("#")[2], str(message), fields.get("Item"), reasons)

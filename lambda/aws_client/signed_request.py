@@ -52,7 +52,7 @@ def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> En
     """
     for variable in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
         if url := environment.get(variable):
-            return _parsed(variable, url)
+            return parsed(variable, url)
     for variable in UNSUPPORTED:
         if environment.get(variable, "").lower() == "true":
             raise ValueError(
@@ -63,7 +63,8 @@ def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> En
     return Endpoint(secure=True, host=f"{service}.{region}.{domain}", port=443)
 
 
-def _parsed(variable: str, url: str) -> Endpoint:
+def parsed(variable: str, url: str) -> Endpoint:
+    """Return what is at a URL, or raise `ValueError`, which names where it comes from."""
     # urllib.parse would take 2 ms to import.
     found = re.fullmatch(
         r"(https?)://(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?(/[!-~]*)?", url, re.IGNORECASE
@@ -85,7 +86,8 @@ class Credentials(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def signed_post(
+def signed(
+    method: str,
     endpoint: Endpoint,
     path: str,
     headers: tuple[tuple[str, str], ...],
@@ -95,7 +97,7 @@ def signed_post(
     service: str,
     second: int,
 ) -> bytes:
-    """Return a signed POST request as it is sent. It works for every service except S3, which signs paths as they are.
+    """Return a signed request as it is sent. It works for every service except S3, which signs paths as they are.
 
     The signature holds its time in whole seconds, so all mints of a counter in one second send the same bytes. They
     are made once and kept.
@@ -108,15 +110,14 @@ def signed_post(
     """
     path = endpoint.path + path
     moment = strftime("%Y%m%dT%H%M%SZ", gmtime(second))
-    # The response's checksum is that of the body as it is sent, so compression is refused.
-    sent = {"Host": endpoint.authority, "Accept-Encoding": "identity", **dict(headers), "X-Amz-Date": moment}
+    sent = {"Host": endpoint.authority, **dict(headers), "X-Amz-Date": moment}
     if credentials.token:
         sent["X-Amz-Security-Token"] = credentials.token
 
     named = sorted((name.lower(), " ".join(value.split())) for name, value in sent.items())
     names = ";".join([name for name, _ in named])
-    signed = [f"{name}:{value}" for name, value in named]
-    canonical = "\n".join(["POST", canonical_path(path), "", *signed, "", names, hashlib.sha256(body).hexdigest()])
+    each = [f"{name}:{value}" for name, value in named]
+    canonical = "\n".join([method, canonical_path(path), "", *each, "", names, hashlib.sha256(body).hexdigest()])
 
     scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
@@ -125,14 +126,16 @@ def signed_post(
         f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     )
 
-    lines = [f"{name}: {value}" for name, value in sent.items()]
-    head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, f"Content-Length: {len(body)}", "", ""])
+    # The response's checksum is that of the body as it is sent, so compression is refused. An intermediary may change
+    # this header: it isn't signed.
+    lines = [f"{name}: {value}" for name, value in {"Accept-Encoding": "identity", **sent}.items()]
+    head = "\r\n".join([f"{method} {path} HTTP/1.1", *lines, f"Content-Length: {len(body)}", "", ""])
     if not head.isascii() or head.count("\n") != len(lines) + 3:
         raise ValueError("a header is not one line of ASCII; is an AWS_… variable set to something else?")
     return head.encode() + body
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def signing_key(secret: str, scope: str) -> bytes:
     """Return the signing key of a day, region and service. The cache saves four of a request's five HMACs."""
     key = f"AWS4{secret}".encode()

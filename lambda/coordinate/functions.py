@@ -6,37 +6,25 @@ An alias's description says what it leads to since when, and which version it le
 import json
 import os
 import re
-import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
+from time import time
+from typing import Any, cast
 
-import boto3
-from aws_client.connection import NoResponse
+from aws_client.connection import NoResponse, connect
 from aws_client.invocation import InvocationFailed, invoke_with_log
-from aws_client.service import ServiceError
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from aws_client.service import Service, ServiceError, at_most, credentials
+from aws_client.signed_request import encoded, parsed, signed
 
 from global_integers_core.names import LIVE_ALIAS
-
-from .dynamodb.calls import meaning_of
-
-if TYPE_CHECKING:
-    from types_boto3_lambda import LambdaClient
 
 TIMEOUT = 35
 """Seconds for each attempt of a call. A minting function runs for at most 30."""
 
-SHORT = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
-"""For reading and moving an alias: a region that is down must not hold up the others."""
+SHORT, CONNECT_TIMEOUT = 5, 3
+"""Seconds for reading or moving an alias, and for a connection: a region that is down must not hold up the others."""
 
 AT_ONCE = 30
 """In how many regions aliases are read or moved at the same time."""
@@ -145,7 +133,7 @@ class Functions:
 
     def ask_url(self, region: str, url: str) -> Ask:
         """Return how the Function URL is asked, which ends with `/`. Each request is signed, as a caller's may be."""
-        return lambda method, path: _called(region, method, url + path.lstrip("/"))
+        return lambda method, path: _called(region, method, url, path)
 
     def alias(self, region: str) -> Alias | None:
         """Return where the region's alias leads to, or None if there is none.
@@ -153,7 +141,7 @@ class Functions:
         Raises:
             AliasError: the region doesn't answer, or doesn't allow it.
         """
-        return read_alias(client_of(region), self._name, LIVE_ALIAS)
+        return read_alias(region, self._name, LIVE_ALIAS)
 
     def aliases(self, regions: Iterable[str]) -> dict[str, Alias | AliasError | None]:
         """Return the same of several regions."""
@@ -165,31 +153,64 @@ class Functions:
         Raises:
             AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
         """
-        move_alias(client_of(region), self._name, LIVE_ALIAS, version, description, alias.revision)
+        move_alias(region, self._name, LIVE_ALIAS, version, description, alias.revision)
 
 
-def read_alias(client: "LambdaClient", function: str, name: str) -> Alias | None:
-    """Return where an alias leads to, or None if there is none, or no such function."""
+def read_alias(region: str, function: str, name: str) -> Alias | None:
+    """Return where an alias leads to, or None if there is none, or no such function (Lambda API, "GetAlias").
+
+    Raises:
+        AliasError: the region doesn't answer, or doesn't allow it.
+    """
     try:
-        return alias_of(client.get_alias(FunctionName=function, Name=name))
-    except (ClientError, BotoCoreError) as error:
-        if meaning_of(error) == "gone":
+        return alias_of(_about_alias("GET", region, function, name))
+    except ServiceError as error:
+        if error.meaning == "gone":
             return None
         raise _alias_error(error) from error
-
-
-def move_alias(client: "LambdaClient", function: str, name: str, version: str, description: str, revision: str) -> None:
-    """Move an alias, if it is still as it was read."""
-    state: Any = {"RevisionId": revision} if revision else {}
-    try:
-        client.update_alias(FunctionName=function, Name=name, FunctionVersion=version, Description=description, **state)
-    except (ClientError, BotoCoreError) as error:
+    except NoResponse as error:
         raise _alias_error(error) from error
 
 
-def _alias_error(error: ClientError | BotoCoreError) -> AliasError:
+def move_alias(region: str, function: str, name: str, version: str, description: str, revision: str) -> None:
+    """Move an alias, if it is still as it was read (Lambda API, "UpdateAlias").
+
+    Raises:
+        AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
+    """
+    wanted = {"FunctionVersion": version, "Description": description, **({"RevisionId": revision} if revision else {})}
+    try:
+        _about_alias("PUT", region, function, name, wanted)
+    except (NoResponse, ServiceError) as error:
+        raise _alias_error(error) from error
+
+
+def _about_alias(
+    method: str, region: str, function: str, name: str, wanted: Mapping[str, str] | None = None
+) -> Mapping[str, Any]:
+    service = Service("lambda", region)
+    path = f"/2015-03-31/functions/{encoded(function)}/aliases/{encoded(name)}"
+    body = json.dumps(wanted).encode() if wanted else b""
+    try:
+        found, _ = service.request(
+            method,
+            path,
+            {"Content-Type": "application/json"},
+            body,
+            timeout=SHORT,
+            connect_timeout=CONNECT_TIMEOUT,
+            attempts=2,
+        )
+    finally:
+        service.close()
+    if not isinstance(found, dict):
+        raise NoResponse("invalid response: no JSON object")
+    return cast("Mapping[str, Any]", found)
+
+
+def _alias_error(error: NoResponse | ServiceError) -> AliasError:
     changed = "PreconditionFailed" in str(error)  # Lambda API, "UpdateAlias"
-    return AliasError(str(error), denied=meaning_of(error) == "unaccepted", changed=changed)
+    return AliasError(str(error), denied=error.meaning == "unaccepted", changed=changed)
 
 
 def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | AliasError | None]:
@@ -206,16 +227,6 @@ def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[
         return dict(zip(each, threads.map(acted, each), strict=True))
 
 
-_CREATING = threading.Lock()
-"""Threads may share boto3's clients, but must not create them at the same time."""
-
-
-def client_of(region: str) -> "LambdaClient":
-    """Return a client of the region's Lambda."""
-    with _CREATING:
-        return boto3.client("lambda", region_name=region, config=SHORT)
-
-
 def _invoked(function: str, method: str, path: str) -> MintResponse:
     """Return the answer of the minting function with this ARN."""
     try:
@@ -228,23 +239,20 @@ def _invoked(function: str, method: str, path: str) -> MintResponse:
     return answer_of(document, log[-MOST_OF_LOG:])
 
 
-def _called(region: str, method: str, url: str) -> MintResponse:
+def _called(region: str, method: str, url: str, path: str) -> MintResponse:
     """Return the answer of a Function URL."""
-    request = AWSRequest(method, url)
-    credentials: Any = boto3.session.Session().get_credentials()
-    SigV4Auth(credentials, "lambda", region).add_auth(request)
-    host, path = urlsplit(url).netloc.removesuffix(":80"), urlsplit(url).path
+    endpoint = parsed("a Function URL", url)
     # Where AWS's own endpoints are elsewhere, so are Function URLs, under their host names.
-    place = os.environ["AWS_ENDPOINT_URL"] + path if os.environ.get("AWS_ENDPOINT_URL") else url
-    headers = {"Host": host, **dict(request.headers.items())}
+    elsewhere = os.environ.get("AWS_ENDPOINT_URL")
+    place = parsed("AWS_ENDPOINT_URL", elsewhere) if elsewhere else endpoint
     try:
-        sent = urllib.request.Request(place, None, headers, method=method)  # noqa: S310 (Pulumi's output)
-        with urllib.request.urlopen(sent, timeout=TIMEOUT) as response:  # noqa: S310
-            return _http_answer(response.status, dict(response.headers.items()), response.read())
-    except urllib.error.HTTPError as error:
-        return _http_answer(error.code, dict(error.headers.items()), error.read())
-    except OSError as error:
+        request = signed(method, endpoint, path, (), b"", credentials(), region, "lambda", int(time()))
+        connection = connect(place, lambda: at_most(TIMEOUT))
+        response = connection.exchange(request, at_most(TIMEOUT))
+        connection.close()
+    except NoResponse as error:
         return MintResponse(f"no response: {error}"[:MOST], passing=True)
+    return _http_answer(response.status, response.headers, response.body)
 
 
 def _http_answer(status: int, headers: Mapping[str, str], body: bytes) -> MintResponse:

@@ -61,6 +61,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
+    set_deadline(context)
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     invoked = str(context.invoked_function_arn)
     result, qualifier = RunResult(), ":".join(invoked.split(":")[7:])
@@ -70,7 +71,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
         if isinstance(request, Check | Release | CheckSelf | Back):
-            return _without_run(request, invoked, qualifier, context)
+            return _without_run(request, invoked, qualifier)
         _run(request, statistics, context)
         statistics.failed = False
     except TooMany as refusal:
@@ -98,10 +99,7 @@ def _kind(event: Mapping[str, Any], qualifier: str) -> str:
     return next((kind for key, kind in kinds.items() if key in event), "creation")
 
 
-def _without_run(
-    request: Check | Release | CheckSelf | Back, invoked: str, qualifier: str, context: Any
-) -> dict[str, Any]:
-    set_deadline(context)
+def _without_run(request: Check | Release | CheckSelf | Back, invoked: str, qualifier: str) -> dict[str, Any]:
     carry_out, functions = _store().carry_out, Functions(invoked, os.environ["MINT_FUNCTION"])
     match request:
         case Check():

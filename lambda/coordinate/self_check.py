@@ -6,7 +6,7 @@ import time
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from .check import PATIENCE, PAUSE
-from .functions import AliasError, Functions, client_of, move_alias, read_alias
+from .functions import AliasError, Functions, move_alias, read_alias
 from .log import write
 from .protocol.model import Absent, DeploymentRecord
 from .protocol.operations import (
@@ -68,10 +68,9 @@ def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
 
 def _move(arn: str, version: str) -> None:
     _, _, _, home, _, _, name, *_ = arn.split(":")
-    client = client_of(home)
     for alias in ALIASES:
-        found = read_alias(client, name, alias)
+        found = read_alias(home, name, alias)
         if found is None or not is_later(version, found.version):
             continue
-        move_alias(client, name, alias, version, f"Version before: {found.version}.", found.revision)
+        move_alias(home, name, alias, version, f"Version before: {found.version}.", found.revision)
         write("INFO", phase="moved", region=home, alias=alias, version=version, before=found.version)

@@ -1,10 +1,10 @@
 """The coordinator works on the stand-in for DynamoDB as `python -m bench.reconcile` measures it."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import coordinate.handler
 import pytest
+from aws_client.service import set_deadline
 from botocore.exceptions import ClientError
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
@@ -29,11 +29,11 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
     for name, value in (variables | reconcile.NAMES).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=client))
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
     with serving(tables.answer) as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         yield tables
+    set_deadline(None)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
     event = reconcile.change(NAMES, tables)
 
     with pytest.raises(CoordinatorError, match=f"0 of {COUNTERS} counters are done"):
-        coordinate.handler.handler(event, reconcile.Context(0))
+        coordinate.handler.handler(event, reconcile.Context(reconcile.RESERVE / 1000))
     reply = coordinate.handler.handler(reconcile.SCHEDULED, reconcile.Context(reconcile.LIMIT))
 
     assert (reply["registered"], reply["pending"]) == (COUNTERS, [])

@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 import boto3
 import coordinate.handler
-from aws_client.service import DynamoDB
+import pytest
+from aws_client.service import DynamoDB, set_deadline
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.dynamodb.encoding import (
@@ -189,7 +190,10 @@ def send(
     `invoked` is the ARN by which it is called.
     """
     context = SimpleNamespace(get_remaining_time_in_millis=remaining, invoked_function_arn=invoked)
-    return coordinate.handler.handler(event, context)
+    try:
+        return coordinate.handler.handler(event, context)
+    finally:
+        set_deadline(None)
 
 
 def _label(region: str, table: str, label: str = "TableId") -> str:
@@ -235,6 +239,18 @@ def _session() -> boto3.Session:
 
 _MAKING = Lock()
 """Threads may share clients, but must not make them at the same time."""
+
+
+def reach_at(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:
+    """Let the coordinator reach these regions at another endpoint, by default all."""
+
+    def reached(region: str, **options: Any) -> DynamoDB:
+        with pytest.MonkeyPatch.context() as environment:
+            if region in regions or not regions:
+                environment.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
+            return DynamoDB(region, **options)
+
+    patch.setattr("coordinate.dynamodb.calls.DynamoDB", reached)
 
 
 class Tables(Protocol):

@@ -15,7 +15,7 @@ import pytest
 from aws_client.service import DynamoDB, ServiceError
 
 from local.resources import Aws
-from tests.lambda_.coordinator_calls import PATIENCE, client, make_table
+from tests.lambda_.coordinator_calls import PATIENCE, make_table
 
 HOME = "us-east-1"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -101,9 +101,11 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "STACK": "shop",
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=client))
-    for timeout in ("aws_client.service.TIMEOUT", "aws_client.service.CONNECT_TIMEOUT"):
+    for timeout in ("TIMEOUT", "CONNECT_TIMEOUT"):
+        monkeypatch.setattr(f"coordinate.dynamodb.calls.{timeout}", PATIENCE)
+        timeout = f"aws_client.service.{timeout}"
         monkeypatch.setattr(timeout, PATIENCE)
+    aws_client.service.set_deadline(None)  # that of an earlier test
     for region in (*REGIONS, "us-west-2"):
         with closing(DynamoDB(region)) as dynamodb:
             for (place, table), key in TABLES.items():

@@ -1,12 +1,10 @@
 """What happens to tables and regions: deleted, recreated empty, restored from a backup, unreachable."""
 
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from botocore.config import Config
 
-from tests.lambda_.coordinator_calls import HOME, AllTables, client, make_table
+from tests.lambda_.coordinator_calls import HOME, AllTables, make_table, reach_at
 
 Records = list[dict[str, Any]]
 
@@ -49,8 +47,4 @@ def everything(stack: AllTables, *regions: str) -> dict[str, Records]:
 
 def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
     """Let these regions refuse the coordinator's connections. They mint all the same."""
-
-    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
-        return client(service, region_name, config, NOWHERE if region_name in regions else None)
-
-    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))
+    reach_at(patch, NOWHERE, *regions)

@@ -69,7 +69,7 @@ class Tables:
         home = {"layouts": world.layouts, "mirror": world.mirror, "archive": world.archive}
         for table, name in {**names, **{table: there.id for table, there in home.items() if there}}.items():
             region, actual = self._names[table]
-            self._ids[described_id(self._client(region), actual)] = name
+            self._ids[described_id(self._dynamodb[region], actual)] = name
 
     def records(self) -> Records:
         """Return all that is in the tables."""

@@ -1,32 +1,20 @@
 """Calls DynamoDB in every region, retries transient errors, and says what is unreachable (see `meaning.py`)."""
 
-import json
 import random
 import threading
 import time
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import boto3
-from aws_client.meaning import Meaning, meaning
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    CredentialRetrievalError,
-    NoCredentialsError,
-    ParamValidationError,
-)
+from aws_client.connection import NoResponse
+from aws_client.meaning import Meaning
+from aws_client.service import DynamoDB, ServiceError
 
 from ..log import warn
 from ..protocol.model import Absent, Refused
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
 
 RETRY_SECONDS = 60
 """Seconds for which transient errors of the home region are retried. AWS needs some time to make a new role known."""
@@ -39,7 +27,7 @@ FIRST_SECONDS = 240
 """The same for a role at the first deployment, which needs every region: a role is new then."""
 
 ATTEMPTS = 3
-"""Attempts, botocore's own included, after which a region other than home counts as unreachable."""
+"""Attempts, those of a call itself included, after which a region other than home counts as unreachable."""
 
 TOGETHER = 3
 """How many calls of a region are given up, with none that succeeds in between, before all of it counts as throttled."""
@@ -47,38 +35,11 @@ TOGETHER = 3
 MOST_THROTTLED = 20
 """How many items of a region are given up before all of it counts as throttled: each of them costs `REGION_SECONDS`."""
 
-COUNT = "attempts_made"
-"""What `count_attempts` calls the number in the error."""
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds. The pause doubles with each attempt, and the actual one is a random part of it (full jitter)."""
 
 LONGEST_CONFLICT = 0.2
 """The same after a conflict: other writes of the same item take milliseconds, and regions may be fenced meanwhile."""
-
-
-class Garbled(BotoCoreError):
-    """What came back is nothing that DynamoDB sends. The call may have been carried out."""
-
-    fmt = "The response isn't one of DynamoDB: {what}"
-
-
-def meaning_of(error: ClientError | BotoCoreError) -> Meaning:
-    """Return what an error of boto3 means."""
-    if isinstance(error, ClientError):
-        response: Any = error.response
-        found = response.get("Error", {})
-        return meaning(
-            response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400),
-            found.get("Code") or "",
-            found.get("Message") or "",
-            [reason.get("Code") or "" for reason in response.get("CancellationReasons", [])],
-        )
-    if isinstance(error, ParamValidationError):
-        return "bug"
-    if isinstance(error, NoCredentialsError | CredentialRetrievalError):
-        return "unaccepted"
-    return "unreachable"
 
 
 def held(write: Callable[[], object]) -> bool:
@@ -88,8 +49,8 @@ def held(write: Callable[[], object]) -> bool:
     """
     try:
         write()
-    except ClientError as error:
-        if meaning_of(error) == "condition":
+    except ServiceError as error:
+        if error.meaning == "condition":
             return False
         raise
     return True
@@ -104,8 +65,8 @@ def retried(home: str, call: Callable[[], Any], seconds: float | None = None) ->
     while True:
         try:
             return call()
-        except (ClientError, BotoCoreError) as error:
-            why = meaning_of(error)
+        except (NoResponse, ServiceError) as error:
+            why = error.meaning
             if why == "gone":
                 raise Refused(
                     f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` "
@@ -158,9 +119,9 @@ class Reachability:
         while region not in self.unreachable:
             try:
                 answer = call()
-            except (ClientError, BotoCoreError) as error:
-                why = meaning_of(error)
-                made += _made(error)
+            except (NoResponse, ServiceError) as error:
+                why = error.meaning
+                made += error.attempts
                 if why in ("condition", "bug"):
                     raise Refused(f"{region}: DynamoDB refused a call: {error}.") from error
                 if why == "gone":
@@ -208,85 +169,27 @@ class _Patience:
         return True
 
 
-def count_attempts(exception: Exception, context: Any, **_: Any) -> None:
-    """Keep in an error without a response how often botocore made the call: less often after many other errors.
-
-    Its errors with a response say so themselves (botocore, retries/standard.py: `RetryQuotaChecker`).
-    """
-    if isinstance(exception, BotoCoreError):
-        exception.kwargs = {**exception.kwargs, COUNT: context["retries"]["attempt"]}
-
-
-def _made(error: ClientError | BotoCoreError) -> int:
-    if isinstance(error, BotoCoreError):
-        return error.kwargs.get(COUNT, 1)
-    response: Any = error.response
-    return 1 + response.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-
-
 KEPT = 16
 """How many connections to a region are kept open. A function may have 1,024 files open (Lambda guide, "Lambda quotas"):
 these, of 34 regions, and one for each thread (`handler.py`)."""
 
-TRANSPORT = Config(
-    connect_timeout=3,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 3},
-    max_pool_connections=KEPT,
-    # What follows saves a quarter of a call's processor time. DynamoDB validates requests, too; and without a name of
-    # its own, botocore puts the user agent together anew for every call.
-    parameter_validation=False,
-    user_agent="global-integers-coordinator",
-)
+TIMEOUT, CONNECT_TIMEOUT = 5.0, 3.0
+"""Seconds for an attempt, and of it for a connection: the farthest region answers after half a second."""
 
 
 class Clients:
     """A client for each region, made when it is first needed."""
 
     def __init__(self) -> None:
-        self._clients: dict[str, DynamoDBClient] = {}
+        self._clients: dict[str, DynamoDB] = {}
         self._creating = threading.Lock()
 
-    def of(self, region: str) -> "DynamoDBClient":
+    def of(self, region: str) -> DynamoDB:
         """Return the region's client."""
-        with self._creating:  # threads may share boto3's clients, but must not create them at the same time
+        with self._creating:
             if region not in self._clients:
-                client = self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
-                client.meta.events.register("before-parse.dynamodb", understood, unique_id="understood")
-                client.meta.events.register("after-call-error.dynamodb", count_attempts, unique_id="count")
+                self._clients[region] = DynamoDB(region, timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT, kept=KEPT)
             return self._clients[region]
-
-
-def understood(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
-    """Look at a response before botocore does: it takes any 200 for an answer, which then says that there is no item.
-
-    Items are in it as botocore gives them, so they don't go through its parser, which takes ten times as long. An error
-    that isn't DynamoDB's own document loses its body, on which that parser fails.
-
-    Raises:
-        Garbled: it is an answer, but not JSON, or its checksum differs.
-    """
-    body: bytes = response_dict["body"]
-    checksum: str | None = response_dict["headers"].get("x-amz-crc32")
-    document = _object(body)
-    if response_dict["status_code"] < 300:
-        if document is None or (checksum and checksum != str(zlib.crc32(body))):
-            raise Garbled(what=f"{len(body)} bytes that begin with {body[:40]!r}")
-        if "Table" not in document:  # its times are converted
-            customized_response_dict.update(document)
-            response_dict["body"] = b"{}"
-    elif document is None:
-        response_dict["body"] = b""
-
-
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        document: Any = json.loads(body)
-    except ValueError:
-        return None
-    if isinstance(document, dict) and isinstance(cast("dict[str, Any]", document).get("__type", ""), str):
-        return cast("dict[str, Any]", document)
-    return None
 
 
 class Shared:

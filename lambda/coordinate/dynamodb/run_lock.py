@@ -4,16 +4,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from aws_client.connection import NoResponse
+from aws_client.service import DynamoDB, ServiceError
 
 from global_integers_core.records import RUN_LOCK_KEY
 
 from .calls import held, retried
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
 
 SECONDS = 120
 """How long the run lock lasts after it was taken or renewed. A killed run holds up the next ones for so long."""
@@ -25,9 +23,7 @@ CHECK_SECONDS = 10
 class RunLock:
     """The run lock in the layouts table, for one run. A wrong clock of the function costs work, but no integer."""
 
-    def __init__(
-        self, client: "DynamoDBClient", table: str, holder: str, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, client: DynamoDB, table: str, holder: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
         self._table = table
         self._holder = holder
@@ -69,8 +65,8 @@ class RunLock:
         """Delete the run lock, if this run has it."""
         if self._taken:
             request: Any = {"TableName": self._table, "Key": {"counter": {"S": RUN_LOCK_KEY}}, **self._own}
-            with suppress(BotoCoreError, ClientError):  # then it expires
-                held(lambda: self._client.delete_item(**request))
+            with suppress(NoResponse, ServiceError):  # then it expires
+                held(lambda: self._client.call("DeleteItem", request))
 
     def _write(self, condition: dict[str, Any]) -> bool:
         self._checked = self._clock()
@@ -80,4 +76,4 @@ class RunLock:
             "expires": {"N": str(int(self._checked) + SECONDS)},
         }
         request: Any = {"TableName": self._table, "Item": item, **condition}
-        return bool(retried(self._client.meta.region_name, lambda: held(lambda: self._client.put_item(**request))))
+        return bool(retried(self._client.region, lambda: held(lambda: self._client.call("PutItem", request))))

@@ -1,8 +1,11 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
 from collections.abc import Callable, Mapping, Sequence
+from secrets import token_hex
 from sys import intern
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from aws_client.service import DynamoDB
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
@@ -29,9 +32,6 @@ from .encoding import (
     register_of,
 )
 from .run_lock import RunLock
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
 
 MAX_ITEM = 400 * 1024
 """Bytes of an item, with the names of its attributes (DynamoDB guide, "Constraints in DynamoDB")."""
@@ -95,12 +95,12 @@ class Store:
         """Return the run lock, which keeps two scheduled runs apart."""
         return RunLock(self._clients.of(self.home), self._layouts, holder)
 
-    def _at_home(self, operation: op.Operation, client: "DynamoDBClient") -> Any:
+    def _at_home(self, operation: op.Operation, client: DynamoDB) -> Any:
         match operation:
             case op.DescribeLayouts():
                 return self._id(self.home, self._layouts)
             case op.DescribeStream():
-                return client.describe_table(TableName=self._layouts)["Table"].get("LatestStreamLabel", "")
+                return client.call("DescribeTable", {"TableName": self._layouts})["Table"].get("LatestStreamLabel", "")
             case op.DescribeMirror():
                 return self._id(self.home, self._mirror)
             case op.ReadRecord():
@@ -115,7 +115,7 @@ class Store:
                 return self._record(client, self._mirror, copy_of(record_of))
             case op.WriteRecordCopy(old, new) | op.WriteCopy(old, new):
                 written = replacement(self._mirror, old and attributes_of(old), attributes_of(new))
-                return held(lambda: client.put_item(**written))
+                return held(lambda: client.call("PutItem", written))
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, register_of)
             case op.WriteRegister(old, new, record):
@@ -155,7 +155,7 @@ class Store:
             case op.WriteArchive(counter, layouts):
                 return record(client, table, {"counter": {"S": counter}}, layouts)
 
-    def _record(self, client: "DynamoDBClient", table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
+    def _record(self, client: DynamoDB, table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
         found = read(client, table, RECORD_KEY, decode)
         if found is Absent.STRAY:
             raise unreadable(self.home, table)
@@ -173,23 +173,23 @@ class Store:
             case op.RecordLayouts(_, counter, layouts, past):
                 return record(client, self._receipts, {"receipt": {"S": layouts_key(counter)}}, layouts, past)
             case op.ReadRecorded(_, counter):
-                key: Any = {"receipt": {"S": layouts_key(counter)}}
-                found = client.get_item(TableName=self._receipts, Key=key, ConsistentRead=True).get("Item")
+                key = {"receipt": {"S": layouts_key(counter)}}
+                asked = {"TableName": self._receipts, "Key": key, "ConsistentRead": True}
+                found = client.call("GetItem", asked).get("Item")
                 return None if found is None else decoded(lambda attributes: int(attributes["epoch"]["N"]), found)
             case op.PutItem(_, counter, item, instead_of):
                 written = {"counter": {"S": counter}, **item_values(item)}
                 if instead_of is None:
-                    return held(lambda: client.put_item(**replacement(table, None, written)))
+                    return held(lambda: client.call("PutItem", replacement(table, None, written)))
                 return put(client, table, written, "opening = :instead_of", {":instead_of": {"S": instead_of}})
             case op.DeleteItem(_, counter, epoch):
-                return held(
-                    lambda: client.delete_item(
-                        TableName=table,
-                        Key={"counter": {"S": counter}},
-                        ConditionExpression="epoch <= :epoch",
-                        ExpressionAttributeValues={":epoch": {"N": str(epoch)}},
-                    )
-                )
+                older: Attributes = {
+                    "TableName": table,
+                    "Key": {"counter": {"S": counter}},
+                    "ConditionExpression": "epoch <= :epoch",
+                    "ExpressionAttributeValues": {":epoch": {"N": str(epoch)}},
+                }
+                return held(lambda: client.call("DeleteItem", older))
             case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.AdoptItem() | op.CloseItem():
                 return update(client, table, operation)
             case _:
@@ -259,46 +259,53 @@ def forgotten(over: int, epoch: int) -> range:
     return range(max(1, over - MAX_PAST), min(over, epoch - MAX_PAST))
 
 
-def _together(client: "DynamoDBClient", *parts: Any) -> bool:
-    return held(lambda: client.transact_write_items(TransactItems=parts))
+def _together(client: DynamoDB, *parts: Any) -> bool:
+    # By the token, DynamoDB knows an attempt whose answer was lost, and answers as it did then.
+    request = {"TransactItems": parts, "ClientRequestToken": token_hex(16)}
+    return held(lambda: client.call("TransactWriteItems", request))
 
 
-def described_id(client: "DynamoDBClient", table: str) -> str:
+def described_id(client: DynamoDB, table: str) -> str:
     """Return the `TableId` of a table, or when it was created if the server has no `TableId`."""
-    found: Any = client.describe_table(TableName=table)["Table"]
-    return str(found.get("TableId") or found["CreationDateTime"].timestamp())
+    found: Any = client.call("DescribeTable", {"TableName": table})["Table"]
+    return str(found.get("TableId") or found["CreationDateTime"])
 
 
-def read(client: "DynamoDBClient", table: str, key: str, decode: Callable[[Mapping[str, Any]], T]) -> T | Absent | None:
+def read(client: DynamoDB, table: str, key: str, decode: Callable[[Mapping[str, Any]], T]) -> T | Absent | None:
     """Return what the item of this key encodes, read consistently; None if there is none."""
-    item = client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+    request = {"TableName": table, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
+    item = client.call("GetItem", request).get("Item")
     return None if item is None else decoded(decode, item)
 
 
 def scan(
-    client: "DynamoDBClient", table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
+    client: DynamoDB, table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
 ) -> dict[str, T | Absent]:
     """Return what all counters' items encode, by counter. Only the attributes `names` are transferred."""
     found: dict[str, T | Absent] = {}
     projection = {f"#{name}": name for name in names}
-    pages = client.get_paginator("scan").paginate(
-        TableName=table,
-        ConsistentRead=True,
-        ProjectionExpression=", ".join(projection),
-        ExpressionAttributeNames=projection,
-        PaginationConfig={"PageSize": PAGE},
-    )
-    for page in pages:
+    request: dict[str, Any] = {
+        "TableName": table,
+        "ConsistentRead": True,
+        "ProjectionExpression": ", ".join(projection),
+        "ExpressionAttributeNames": projection,
+        "Limit": PAGE,
+    }
+    more = True
+    while more:
+        page = client.call("Scan", request)
         for item in page["Items"]:
             key = item.get("counter", {}).get("S")
             counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
                 found[counter] = decoded(decode, item)
+        request["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
+        more = bool(request["ExclusiveStartKey"])
     return found
 
 
 def record(
-    client: "DynamoDBClient",
+    client: DynamoDB,
     table: str,
     key: Any,
     layouts: tuple[Layout, ...],
@@ -320,45 +327,42 @@ def record(
             values[":issued"] = {"N": str(last)}
             change += f", {issued_in(over)} = :issued"
         removed = ", ".join(map(issued_in, dropped))
-    return held(
-        lambda: client.update_item(
-            TableName=table,
-            Key=key,
-            UpdateExpression=f"{change} REMOVE {removed}" if removed else change,
-            ConditionExpression="attribute_not_exists(epoch) OR epoch < :epoch",
-            ExpressionAttributeValues=values,
-        )
-    )
+    request = {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": f"{change} REMOVE {removed}" if removed else change,
+        "ConditionExpression": "attribute_not_exists(epoch) OR epoch < :epoch",
+        "ExpressionAttributeValues": values,
+    }
+    return held(lambda: client.call("UpdateItem", request))
 
 
-def mark(client: "DynamoDBClient", table: str, counter: str, deleted: Deleted) -> bool:
+def mark(client: DynamoDB, table: str, counter: str, deleted: Deleted) -> bool:
     """Mark a counter in the archive as deleted. Return whether there was no later mark. Its layouts stay."""
-    values = mark_values(deleted)
-    return held(
-        lambda: client.update_item(
-            TableName=table,
-            Key={"counter": {"S": counter}},
-            UpdateExpression="SET deletedEpoch = :deletedEpoch, deletedLimit = :deletedLimit",
-            ConditionExpression="attribute_not_exists(deletedEpoch) OR deletedEpoch < :deletedEpoch",
-            ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
-        )
-    )
+    request = {
+        "TableName": table,
+        "Key": {"counter": {"S": counter}},
+        "UpdateExpression": "SET deletedEpoch = :deletedEpoch, deletedLimit = :deletedLimit",
+        "ConditionExpression": "attribute_not_exists(deletedEpoch) OR deletedEpoch < :deletedEpoch",
+        "ExpressionAttributeValues": {f":{name}": value for name, value in mark_values(deleted).items()},
+    }
+    return held(lambda: client.call("UpdateItem", request))
 
 
-def delete(client: "DynamoDBClient", table: str, old: Attributes) -> bool:
+def delete(client: DynamoDB, table: str, old: Attributes) -> bool:
     """Delete an item if it is still `old`, and return whether it was."""
-    key = {"counter": old["counter"]}
-    return held(lambda: client.delete_item(TableName=table, Key=key, **_unchanged(old, [])))
+    request = {"TableName": table, "Key": {"counter": old["counter"]}, **_unchanged(old, [])}
+    return held(lambda: client.call("DeleteItem", request))
 
 
-def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, values: Attributes) -> bool:
+def put(client: DynamoDB, table: str, item: Attributes, condition: str, values: Attributes) -> bool:
     """Put an item if the condition holds, and return whether it did."""
     check_size(item)
-    request: Any = {"ConditionExpression": condition, "ExpressionAttributeValues": values}
-    return held(lambda: client.put_item(TableName=table, Item=item, **request))
+    compared = {"ConditionExpression": condition, "ExpressionAttributeValues": values}
+    return held(lambda: client.call("PutItem", {"TableName": table, "Item": item, **compared}))
 
 
-def update(client: "DynamoDBClient", table: str, operation: op.ItemUpdate) -> bool | int:
+def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int:
     """Update an item if the condition holds. Return whether it did; of a fence or an adoption, the ceiling then."""
     change, condition, values = _change(operation)
     request: Any = {
@@ -370,7 +374,7 @@ def update(client: "DynamoDBClient", table: str, operation: op.ItemUpdate) -> bo
         "ReturnValues": "ALL_NEW",
     }
     new: list[Any] = []
-    done = held(lambda: new.append(client.update_item(**request)))
+    done = held(lambda: new.append(client.call("UpdateItem", request)))
     if done and isinstance(operation, op.FenceItem | op.AdoptItem):
         return int(new[-1]["Attributes"]["ceiling"]["N"])
     return done

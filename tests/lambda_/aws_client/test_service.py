@@ -142,7 +142,7 @@ def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.Monke
         frozen.setattr(aws_client.service.time, "time", lambda: next(times))
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws_client.service.Service("dynamodb")
-        reply, _ = service.post("/", {}, b"{}", timeout=PATIENCE)
+        reply, _ = service.request("POST", "/", {}, b"{}", timeout=PATIENCE)
         service.close()
 
     assert reply == ANSWER
@@ -179,7 +179,7 @@ def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
     with pytest.raises(NoResponse):
-        aws_client.service.Service("lambda").post("/", {}, b"{}", timeout=PATIENCE)
+        aws_client.service.Service("lambda").request("POST", "/", {}, b"{}", timeout=PATIENCE)
     assert len(waits) == 2
     assert 0 <= waits[0] <= 0.05
     assert 0 <= waits[1] <= 0.1

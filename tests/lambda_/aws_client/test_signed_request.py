@@ -1,7 +1,7 @@
 """A signed request is the same for a second, and made anew after it."""
 
 import pytest
-from aws_client.signed_request import Credentials, Endpoint, signed_post
+from aws_client.signed_request import Credentials, Endpoint, signed
 
 from tests.lambda_.aws_client.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
 
@@ -10,7 +10,7 @@ KEY = Credentials("AKID", "secret", "token")
 
 
 def post(*, body: bytes = b"{}", key: Credentials = KEY, second: int = 1_600_000_000) -> bytes:
-    return signed_post(ENDPOINT, "/x", (("X-Amz-Target", "T"),), body, key, "eu-west-1", "dynamodb", second)
+    return signed("POST", ENDPOINT, "/x", (("X-Amz-Target", "T"),), body, key, "eu-west-1", "dynamodb", second)
 
 
 def test_it_is_one_request_with_its_body() -> None:

@@ -7,15 +7,13 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from botocore.config import Config
 
 from tests.lambda_.aws_client.faulty_server import FaultyServer, passed_on, whole
-from tests.lambda_.coordinator_calls import client
 
 
 def raw(status: int, body: bytes = b"", more: str = "") -> bytes:
@@ -37,7 +35,7 @@ OUTAGES = {
     "500 without a body": raw(500),
     "502 without a body": raw(502),
     "504 without a body": raw(504),
-    "507, which botocore doesn't retry": raw(507),
+    "507": raw(507),
     "500 with other JSON": raw(500, b"[]"),
     "500 with no code": raw(500, b'{"__type": null}'),
     "InternalServerError": error("InternalServerError", 500),
@@ -121,15 +119,6 @@ def in_turn(answers: list[bytes]) -> Answer:
     return lambda _region, _operation, _request: next(left, None)
 
 
-def leads_to(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:
-    """Let the coordinator reach these regions at another endpoint, by default all."""
-
-    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
-        return client(service, region_name, config, endpoint if region_name in regions or not regions else None)
-
-    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))
-
-
 class Clock(threading.local):
     """Each thread's time, which passes only by waiting."""
 
@@ -138,13 +127,16 @@ class Clock(threading.local):
     def monotonic(self) -> float:
         return self.now
 
+    def time(self) -> float:
+        return time.time()
+
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
 
 def stopped_clock(patch: pytest.MonkeyPatch) -> Clock:
-    """Let time pass at once where the coordinator or botocore waits before it tries again."""
+    """Let time pass at once where the coordinator or a call waits before it tries again."""
     clock = Clock()
     patch.setattr("coordinate.dynamodb.calls.time", clock)
-    patch.setattr("botocore.endpoint.time", clock)
+    patch.setattr("aws_client.service.time", clock)
     return clock

@@ -308,9 +308,12 @@ class Answering(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = json.dumps({"host": self.headers["Host"], "path": self.path, "signed": self.headers["Authorization"]})
-        self.send_response(403 if self.path == "/refused" else 200)
+        refused = self.path == "/refused"
+        sent = b'{"Message": "Forbidden"}' if refused else body.encode()
+        self.send_response(403 if refused else 200)
+        self.send_header("Content-Length", str(len(sent)))
         self.end_headers()
-        self.wfile.write(body.encode() if self.path != "/refused" else b'{"Message": "Forbidden"}')
+        self.wfile.write(sent)
 
     def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 (the base class's name)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from coordinate.functions import Alias
 from coordinate.protocol.model import Absent, Refused
 from coordinate.self_check import check_self
 
@@ -18,20 +18,15 @@ class Client:
     def __init__(self, **versions: str) -> None:
         self.versions = versions
 
-    def get_alias(self, FunctionName: str, Name: str) -> dict[str, str]:  # noqa: N803 (boto3's names)
-        assert FunctionName == "shop-coordinate"
-        if Name not in self.versions:
-            raise GONE
-        return {"FunctionVersion": self.versions[Name], "RevisionId": "r"}
+    def read(self, region: str, function: str, name: str) -> Alias | None:
+        assert (region, function) == ("us-east-1", "shop-coordinate")
+        return Alias(self.versions[name], revision="r") if name in self.versions else None
 
-    def update_alias(self, *, Name: str, FunctionVersion: str, **_: str) -> None:  # noqa: N803
-        self.versions[Name] = FunctionVersion
+    def move(self, region: str, function: str, name: str, version: str, description: str, revision: str) -> None:
+        assert (region, function, revision) == ("us-east-1", "shop-coordinate", "r")
+        self.versions[name] = version
 
 
-GONE = ClientError(
-    {"Error": {"Code": "ResourceNotFoundException"}, "ResponseMetadata": {"HTTPStatusCode": 404}},  # pyright: ignore
-    "GetAlias",
-)
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:shop-coordinate"
 
 
@@ -39,12 +34,8 @@ def checked_self(
     monkeypatch: pytest.MonkeyPatch, client: Client, version: str, build: str = "3f", **more: Any
 ) -> dict[str, str]:
     functions = more.pop("functions", InMemory())
-
-    def client_of(region: str) -> Client:
-        assert region == "us-east-1"
-        return client
-
-    monkeypatch.setattr("coordinate.self_check.client_of", client_of)
+    monkeypatch.setattr("coordinate.self_check.read_alias", client.read)
+    monkeypatch.setattr("coordinate.self_check.move_alias", client.move)
     monkeypatch.setenv("BUILD", "3f")
     return check_self(f"{ARN}:{version}", version, build, tables(**more), functions)
 

@@ -2,18 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from botocore.exceptions import (
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    NoCredentialsError,
-    ParamValidationError,
-    ReadTimeoutError,
-    SSLError,
-)
+from aws_client.connection import NoResponse
+from aws_client.service import ServiceError
 from coordinate.dynamodb.calls import (
     ATTEMPTS,
     FIRST_SECONDS,
@@ -23,7 +15,6 @@ from coordinate.dynamodb.calls import (
     RETRY_SECONDS,
     TOGETHER,
     Reachability,
-    count_attempts,
     held,
     retried,
 )
@@ -41,14 +32,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def error(
-    code: str, status: int = 400, message: str = "said so", reasons: tuple[str, ...] = (), retries: int = 0
-) -> ClientError:
-    """Return an error of DynamoDB after botocore's retries, of a transaction if there are reasons."""
-    metadata = {"HTTPStatusCode": status, "RetryAttempts": retries}
-    response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
-    if reasons:
-        response["CancellationReasons"] = [{"Code": reason} for reason in reasons]
-    return ClientError(response, "PutItem")
+    code: str, status: int = 400, message: str = "said so", reasons: tuple[str, ...] = (), attempts: int = 1
+) -> ServiceError:
+    """Return an error of DynamoDB after so many attempts, of a transaction if there are reasons."""
+    found = ServiceError(status, code, message, None, reasons)
+    found.attempts = attempts
+    return found
 
 
 class Call:
@@ -82,10 +71,9 @@ def in_turn(*failures: Exception) -> Callable[[], str]:
     return call
 
 
-def reasons_of(failure: ClientError) -> str:
+def reasons_of(failure: ServiceError) -> str:
     """Return the name of a test."""
-    response: Any = failure.response
-    return " ".join([response["Error"]["Code"], *(why["Code"] for why in response.get("CancellationReasons", []))])
+    return " ".join([failure.code, *failure.reasons])
 
 
 THROTTLED = [
@@ -113,22 +101,18 @@ UNACCEPTED = [
     error("ExpiredTokenException", 403),
     error("InvalidSignatureException"),
     error("UnrecognizedClientException"),
-    NoCredentialsError(),
 ]
 UNREACHABLE = [
     error("503", 503),
     error("InternalServerError", 500),
     error("ValidationException", message="KMS key disabled error: com.amazonaws.services.kms.model.DisabledException"),
-    ConnectTimeoutError(endpoint_url="http://x"),
-    EndpointConnectionError(endpoint_url="http://x"),
-    ReadTimeoutError(endpoint_url="http://x"),
-    SSLError(endpoint_url="http://x", error=OSError("certificate has expired")),
+    NoResponse("dynamodb.eu-west-1.amazonaws.com: timed out"),
 ]
-BUGS = [error("ValidationException"), error("SerializationException"), ParamValidationError(report="no such parameter")]
+BUGS = [error("ValidationException"), error("SerializationException")]
 
 
 @pytest.mark.parametrize("failure", FAILED, ids=reasons_of)
-def test_a_write_that_lost_a_race_is_one_whose_condition_failed(failure: ClientError) -> None:
+def test_a_write_that_lost_a_race_is_one_whose_condition_failed(failure: ServiceError) -> None:
     assert held(Call(failure)) is False
     assert held(answers) is True
 
@@ -136,13 +120,13 @@ def test_a_write_that_lost_a_race_is_one_whose_condition_failed(failure: ClientE
 def test_any_other_error_of_a_write_is_no_answer() -> None:
     throttled = error("TransactionCanceledException", reasons=("ThrottlingError",))
     for failure in (error("ValidationException"), throttled, *CONFLICTS):
-        with pytest.raises(ClientError):
+        with pytest.raises(ServiceError):
             held(Call(failure))
 
 
 @pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
 @pytest.mark.parametrize("then", [True, False])
-def test_a_write_that_met_another_one_is_tried_again(failure: ClientError, then: bool, clock: Clock) -> None:
+def test_a_write_that_met_another_one_is_tried_again(failure: ServiceError, then: bool, clock: Clock) -> None:
     """It says nothing about the condition, which may hold or not."""
     errors = [failure] * 8 + ([] if then else FAILED[:1])
     at_home, there = in_turn(*errors), in_turn(*errors)
@@ -153,7 +137,7 @@ def test_a_write_that_met_another_one_is_tried_again(failure: ClientError, then:
 
 
 @pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
-def test_endless_conflicts_stop_a_run_only_at_home(failure: ClientError, clock: Clock) -> None:
+def test_endless_conflicts_stop_a_run_only_at_home(failure: ServiceError, clock: Clock) -> None:
     with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
         retried(HOME, lambda: held(Call(failure)))
     assert RETRY_SECONDS - LONGEST_CONFLICT <= clock.now <= RETRY_SECONDS
@@ -211,10 +195,10 @@ def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
     assert regions.retried(US, answers, "a") == "answer"
 
 
-def test_attempts_of_botocore_count() -> None:
-    lost = ConnectTimeoutError(endpoint_url="http://x")
-    count_attempts(lost, {"retries": {"attempt": ATTEMPTS}})
-    for failure in (error("503", 503, retries=ATTEMPTS - 1), lost):
+def test_all_attempts_of_a_call_count() -> None:
+    lost = NoResponse("timed out")
+    lost.attempts = ATTEMPTS
+    for failure in (error("503", 503, attempts=ATTEMPTS), lost):
         call = Call(failure)
 
         assert Reachability().retried(EU, call, "a") is Absent.UNREACHABLE

@@ -1,6 +1,7 @@
 """The run lock: one scheduled run at a time, until the lock expires, is taken over or given back."""
 
 import pytest
+from aws_client.service import DynamoDB
 from coordinate.dynamodb.run_lock import CHECK_SECONDS, SECONDS, RunLock
 
 from global_integers_core.records import RUN_LOCK_KEY
@@ -26,7 +27,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def locks(stack: Stack, clock: Clock) -> tuple[RunLock, RunLock]:
-    client = stack.aws.client("dynamodb", HOME)
+    client = DynamoDB(HOME)
     return RunLock(client, stack.layouts, "one", clock), RunLock(client, stack.layouts, "other", clock)
 
 

@@ -1,12 +1,10 @@
 """Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
-import json
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-import boto3
 import pytest
-from botocore.awsrequest import AWSResponse
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.model import Absent, Copy, Item, Refused
 from coordinate.protocol.operations import (
@@ -33,9 +31,10 @@ from coordinate.protocol.operations import (
 )
 
 from global_integers_core.lattice import Layout
-from tests.lambda_.coordinate.error_responses import stopped_clock
+from tests.lambda_.aws_client.faulty_server import whole
+from tests.lambda_.coordinate.error_responses import DynamoDBProxy, stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
-from tests.lambda_.coordinator_calls import HOME, put_item
+from tests.lambda_.coordinator_calls import HOME, put_item, reach_at
 from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
 from tests.lambda_.table_losses import delete, recreate
@@ -43,14 +42,6 @@ from tests.lambda_.table_losses import delete, recreate
 EU, US = "eu-west-1", "us-west-2"
 RECORD = record(HOME, EU)
 REGISTER = replace(register(HOME, EU), counter="integers")
-
-
-class Body:
-    def __init__(self, document: dict[str, Any]) -> None:
-        self._text = json.dumps(document).encode()
-
-    def stream(self, **_: Any) -> Any:
-        yield self._text
 
 
 def test_the_archive_keeps_what_others_write_beside(stack: Stack) -> None:
@@ -87,25 +78,35 @@ def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack)
     assert store.carry_out(ReadRecord()) is None
 
 
+class Server(DynamoDBProxy):
+    """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint)
+        self.calls: list[str] = []
+        self.waiting: dict[tuple[str, str], list[bytes]] = {}
+        self.answer = self._answer
+
+    def _answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
+        self.calls.append(operation)
+        waiting = self.waiting.get((region, operation))
+        return waiting.pop() if waiting else None
+
+
+@pytest.fixture
+def server(stack: Stack) -> Generator[Server]:
+    server = Server(stack.aws.endpoint)
+    with server:
+        reach_at(stack.monkeypatch, server.url)
+        yield server
+
+
 def answered_by(
-    store: Store, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
-) -> list[None]:
-    """Answer the next such calls with this document instead of sending them. Return a list of the calls answered."""
-    answered: list[None] = []
-
-    def answer(request: Any, **_: Any) -> AWSResponse | None:
-        if len(answered) >= times:
-            return None
-        answered.append(None)
-        headers = {"Content-Type": "application/x-amz-json-1.0"}
-        return AWSResponse(request.url, status, headers, Body(document))  # pyright: ignore[reportArgumentType]
-
-    events(store, region).register(f"before-send.dynamodb.{operation}", answer)
-    return answered
-
-
-def events(store: Store, region: str) -> Any:
-    return store._clients.of(region).meta.events
+    server: Server, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
+) -> list[bytes]:
+    """Answer the next such calls with this document. Return those that are left."""
+    waiting = server.waiting[region, operation.lower()] = [whole(document, status)] * times
+    return waiting
 
 
 def error(code: str, **more: Any) -> dict[str, Any]:
@@ -114,8 +115,6 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def store(stack: Stack) -> Store:
-    """A store with clients of its own, whose calls a test may answer."""
-    stack.monkeypatch.setattr("coordinate.dynamodb.calls.boto3", boto3)
     return Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
 
 
@@ -131,9 +130,9 @@ def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Stor
     assert [new == old for new, old in zip(after, before, strict=True)] == [False, True, True, False]
 
 
-def test_a_table_without_an_id_is_told_by_its_creation(store: Store) -> None:
+def test_a_table_without_an_id_is_told_by_its_creation(server: Server, store: Store) -> None:
     described = {"Table": {"TableName": "t", "CreationDateTime": 1_795_000_000.25}}
-    answered_by(store, EU, "DescribeTable", described, 200)
+    answered_by(server, EU, "DescribeTable", described, 200)
 
     assert store.carry_out(DescribeTable(EU)) == "1795000000.25"
 
@@ -159,20 +158,14 @@ def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
         store.carry_out(DescribeLayouts())
 
 
-def test_a_scan_reads_all_pages(stack: Stack, store: Store) -> None:
+def test_a_scan_reads_all_pages(stack: Stack, server: Server, store: Store) -> None:
     names = [f"c{n}" for n in range(7)]
     for name in names:
         put_item(stack, EU, Item(1, 2, 3, 4), name)
-    pages: list[None] = []
-
-    def limit(params: dict[str, Any], **_: Any) -> None:
-        params["Limit"] = 2
-        pages.append(None)
-
-    events(store, EU).register("provide-client-params.dynamodb.Scan", limit)
+    stack.monkeypatch.setattr("coordinate.dynamodb.store.PAGE", 2)
 
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(names, Item(1, 2, 3, 4))
-    assert len(pages) >= 4
+    assert server.calls.count("scan") >= 4
 
 
 def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store) -> None:
@@ -199,59 +192,59 @@ def test_a_register_that_differs_in_anything_is_not_replaced(store: Store, field
     assert store.carry_out(WriteRegister(REGISTER, other, RECORD)) is True
 
 
-def test_a_transaction_whose_condition_failed_is_no_error(store: Store) -> None:
+def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store: Store) -> None:
     store.carry_out(WriteRecord(None, RECORD))
     reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
-    answered_by(store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
+    answered_by(server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is False
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
-def test_a_transaction_that_was_throttled_or_met_another_is_retried(store: Store, code: str) -> None:
+def test_a_transaction_that_was_throttled_or_met_another_is_retried(server: Server, store: Store, code: str) -> None:
     store.carry_out(WriteRecord(None, RECORD))
     reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
-    answered = answered_by(
-        store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
+    left = answered_by(
+        server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
     )
 
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
-    assert answered
+    assert not left
 
 
-def test_a_write_that_meets_a_transaction_is_tried_again(store: Store) -> None:
-    answered = answered_by(store, HOME, "PutItem", error("TransactionConflictException"), times=3)
+def test_a_write_that_meets_a_transaction_is_tried_again(server: Server, store: Store) -> None:
+    left = answered_by(server, HOME, "PutItem", error("TransactionConflictException"), times=3)
     copy = Copy(REGISTER, "mirror 1")
 
     assert store.carry_out(WriteCopy(None, copy)) is True
-    assert len(answered) == 3
+    assert not left
     assert store.carry_out(ReadCopy("integers")) == copy
-    answered_by(store, HOME, "PutItem", error("TransactionConflictException"))
+    answered_by(server, HOME, "PutItem", error("TransactionConflictException"))
     assert store.carry_out(WriteCopy(None, copy)) is False, "what is there by then decides"
 
 
-def test_layouts_that_meet_a_receipt_are_recorded_all_the_same(store: Store) -> None:
+def test_layouts_that_meet_a_receipt_are_recorded_all_the_same(server: Server, store: Store) -> None:
     """A region mints integers and their receipts in transactions. That isn't what newer layouts would be."""
     layouts = (Layout(1, 1, (EU,)),)
-    answered = answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+    left = answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
     assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is True
-    assert len(answered) == 3
+    assert not left
     assert store.carry_out(ReadRecorded(EU, "integers")) == 1
-    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"))
+    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"))
     assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is False, "they are there"
 
 
-def test_layouts_that_meet_others_without_an_end_are_not_recorded(stack: Stack, store: Store) -> None:
+def test_layouts_that_meet_others_without_an_end_are_not_recorded(stack: Stack, server: Server, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
-    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=10_000)
+    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=10_000)
 
     assert store.carry_out(RecordLayouts(EU, "integers", (Layout(1, 1, (EU,)),))) is Absent.UNREACHABLE
 
 
-def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, store: Store) -> None:
+def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, server: Server, store: Store) -> None:
     put_item(stack, EU, Item(1, 2, 9, 1))
-    answered_by(store, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
     assert store.carry_out(FenceItem(EU, "integers", 1, 4, 5)) == 5
 
@@ -282,30 +275,31 @@ def test_no_late_write_can_raise_what_was_adopted(stack: Stack, store: Store) ->
     assert store.carry_out(ReadItem(EU, "integers")) == Item(1, 2, 9, 7)
 
 
-def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, store: Store) -> None:
+def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
     put_item(stack, EU, Item(1, 2, 9, 1))
-    answered = answered_by(store, EU, "Scan", error("UnrecognizedClientException"), times=100)
+    left = answered_by(server, EU, "Scan", error("UnrecognizedClientException"), times=100)
     assert store.carry_out(ScanItems(EU, patient=True)) == {"integers": Item(1, 2, 9, 1)}
-    assert len(answered) == 100
+    assert not left
 
-    answered_by(store, US, "Scan", error("UnrecognizedClientException"), times=100)
+    answered_by(server, US, "Scan", error("UnrecognizedClientException"), times=100)
     assert store.carry_out(ScanItems(US)) is Absent.UNREACHABLE
     assert store.carry_out(ScanItems(US, patient=True)) is Absent.UNREACHABLE, "it isn't asked again in this run"
 
 
-def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, store: Store) -> None:
+def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Server, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
     for counter in ("busy", "quiet"):
         put_item(stack, EU, Item(1, 2, 9, 1), counter)
-    answered = answered_by(store, EU, "UpdateItem", error("ThrottlingException"), times=1000)
+    left = answered_by(server, EU, "UpdateItem", error("ThrottlingException"), times=1000)
 
     assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
-    before = len(answered)
+    before = len(left)
     assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
     assert store.carry_out(ReadItem(EU, "busy")) is Absent.UNREACHABLE
-    assert len(answered) == before, "it isn't asked for again"
+    assert len(left) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
+    left.clear()
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"

@@ -1,0 +1,83 @@
+"""Aliases are read and moved by Lambda's API, and what it refuses is told apart."""
+
+import json
+
+import pytest
+from coordinate.functions import Alias, AliasError, described, move_alias, read_alias
+
+from tests.lambda_.aws_client.faulty_server import FaultyServer, whole
+from tests.lambda_.coordinate.error_responses import raw, stopped_clock
+
+EU = "eu-west-1"
+PATH = b"/2015-03-31/functions/shop-mint/aliases/live"
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> FaultyServer:
+    """Return Lambda of every region, which always answers so."""
+
+    def turn(server: FaultyServer, connection: object) -> None:
+        server.read(connection)  # pyright: ignore[reportArgumentType]
+        connection.sendall(answer)  # pyright: ignore[reportAttributeAccessIssue]
+
+    server = FaultyServer(turn)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    stopped_clock(monkeypatch)
+    return server
+
+
+def refusal(status: int, kind: str) -> bytes:
+    return whole({"Message": "said so"}, status).replace(b"\r\n", f"\r\nx-amzn-ErrorType: {kind}\r\n".encode(), 1)
+
+
+def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"FunctionVersion": "7", "Description": described("7", "3f", "6", proven=True), "RevisionId": "r"}
+    with answering(monkeypatch, whole(found, 200)) as server:
+        alias = read_alias(EU, "shop-mint", "live")
+
+    assert alias == Alias("7", "3f", "", alias.since if alias else "", "6", proven=True, revision="r")
+    assert server.requests[0].startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
+    assert b"/eu-west-1/lambda/aws4_request" in server.requests[0]
+
+
+def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(monkeypatch, whole({"FunctionVersion": "8"}, 200)) as server:
+        move_alias(EU, "shop-mint", "live", "8", "why", "r")
+        move_alias(EU, "shop-mint", "live", "8", "why", "")
+
+    first, second = (request.partition(b"\r\n\r\n") for request in server.requests)
+    assert first[0].startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
+    wanted = {"FunctionVersion": "8", "Description": "why"}
+    assert [json.loads(body) for _, _, body in (first, second)] == [{**wanted, "RevisionId": "r"}, wanted]
+
+
+def test_there_may_be_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(monkeypatch, refusal(404, "ResourceNotFoundException")):
+        assert read_alias(EU, "shop-mint", "live") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "denied", "changed", "requests"),
+    [
+        (refusal(403, "AccessDeniedException"), True, False, 2),
+        (refusal(412, "PreconditionFailedException"), False, True, 1),
+        (refusal(400, "InvalidParameterValueException"), False, False, 1),
+        (refusal(429, "TooManyRequestsException"), False, False, 2),
+        (raw(503), False, False, 2),
+        (raw(200, b"<html>"), False, False, 2),
+        (raw(200, b"[]"), False, False, 1),
+    ],
+)
+def test_what_lambda_refuses_is_told_apart(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, denied: bool, changed: bool, requests: int
+) -> None:
+    with answering(monkeypatch, answer) as server:
+        with pytest.raises(AliasError) as reading:
+            read_alias(EU, "shop-mint", "live")
+        made = len(server.requests)
+        with pytest.raises(AliasError) as moving:
+            move_alias(EU, "shop-mint", "live", "8", "why", "r")
+
+    assert [(found.value.denied, found.value.changed) for found in (reading, moving)] == [(denied, changed)] * 2
+    assert made == requests
