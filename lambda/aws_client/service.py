@@ -24,7 +24,7 @@ ATTEMPTS = 3
 FIRST_PAUSE = 0.05
 """Seconds, doubled with each attempt. The actual pause is a random part of it (full jitter)."""
 
-KEPT = 1_000
+IDLE = 1_000
 """Idle connections that are kept open. A function that answers one request at a time has one."""
 
 RESERVE = 0.2
@@ -96,16 +96,16 @@ class ServiceError(Exception):
 class Service:
     """One service in one region, by default the function's own.
 
-    Threads may share it: each uses a connection of its own, of which at most `kept` stay open when they are idle.
+    Threads may share it: each uses a connection of its own, of which at most `idle` stay open between calls.
 
     It is created while Lambda initialises the function, and loads `ssl` and Amazon's root certificates: about 8 ms of
     the whole processor that Lambda gives at that time (Python 3.11). It opens no connection yet.
     """
 
-    def __init__(self, name: str, region: str | None = None, *, kept: int = KEPT) -> None:
+    def __init__(self, name: str, region: str | None = None, *, idle: int = IDLE) -> None:
         self._name = name
         self.region = region or os.environ["AWS_REGION"]
-        self._kept = kept
+        self._most_idle = idle
         self._endpoint = endpoint_of(name, self.region, os.environ)
         self._idle: list[Connection] = []
         if self._endpoint.secure:
@@ -166,7 +166,7 @@ class Service:
         connection = self._connection(connect_timeout)
         response = connection.exchange(request, at_most(timeout))
         document = _document(response)
-        if not response.last and len(self._idle) < self._kept:
+        if not response.last and len(self._idle) < self._most_idle:
             self._idle.append(connection)
         if response.status >= 300:
             raise _error(response, document)
@@ -195,9 +195,9 @@ class DynamoDB(Service):
         *,
         timeout: float | None = None,
         connect_timeout: float | None = None,
-        kept: int = KEPT,
+        idle: int = IDLE,
     ) -> None:
-        super().__init__("dynamodb", region, kept=kept)
+        super().__init__("dynamodb", region, idle=idle)
         self._timeout = timeout
         self._connect_timeout = connect_timeout
 

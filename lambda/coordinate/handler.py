@@ -25,10 +25,10 @@ from .self_check import check_self
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
 
-CALLS = 256
+CALLS = 416
 """How many DynamoDB calls of batches run at the same time. At 150 ms a call, fewer wouldn't fill one processor."""
 
-COUNTERS = 48
+COUNTERS = 100
 """How many counters are in progress at the same time."""
 
 GRANT_SECONDS = 5

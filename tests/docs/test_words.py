@@ -225,7 +225,7 @@ def written_run_lock() -> dict[str, Any]:
     """Return the run lock as it is written."""
     client = Mock()
     RunLock(client, "layouts", "a run").take(over=True)
-    return client.put_item.call_args.kwargs["Item"]
+    return client.call.call_args.args[1]["Item"]
 
 
 def replies() -> dict[str, Any]:

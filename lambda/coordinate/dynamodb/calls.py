@@ -169,7 +169,7 @@ class _Patience:
         return True
 
 
-KEPT = 16
+KEPT = 12
 """How many connections to a region are kept open. A function may have 1,024 files open (Lambda guide, "Lambda quotas"):
 these, of 34 regions, and one for each thread (`handler.py`)."""
 
@@ -188,7 +188,7 @@ class Clients:
         """Return the region's client."""
         with self._creating:
             if region not in self._clients:
-                self._clients[region] = DynamoDB(region, timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT, kept=KEPT)
+                self._clients[region] = DynamoDB(region, timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT, idle=KEPT)
             return self._clients[region]
 
 
