@@ -54,9 +54,8 @@ def nothing_left(folder: Path) -> bool:
     return wait_until(lambda: not processes_of(folder), HANGING)
 
 
-@pytest.mark.parametrize(
-    ("integers", "events"), [(300, IN_SHORT[:1]), pytest.param(3000, IN_SHORT, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("integers", "events"), [(300, IN_SHORT[:1]), (3000, IN_SHORT)])
 def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path, integers: int, events: tuple[str, ...]) -> None:
     status, out, err = run(
         tmp_path, "--seed", "12", "--integers", str(integers), "--events", ",".join(events), "--faults", FAULTS

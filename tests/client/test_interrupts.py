@@ -72,14 +72,14 @@ def url() -> Generator[str]:
 @pytest.mark.parametrize(
     ("action", "call", "step"),
     [
-        ("raises", "warm", 5),
+        pytest.param("raises", "warm", 5, marks=pytest.mark.long),
         ("raises", "cold", 7),
         ("raises", "health", 1),
-        ("forks", "warm", 23),
-        ("forks", "cold", 61),
-        ("forks", "health", 2),
-        ("asks", "warm", 5),
-        ("asks", "cold", 31),
+        pytest.param("forks", "warm", 23, marks=pytest.mark.long),
+        pytest.param("forks", "cold", 61, marks=pytest.mark.long),
+        pytest.param("forks", "health", 2, marks=pytest.mark.long),
+        pytest.param("asks", "warm", 5, marks=pytest.mark.long),
+        pytest.param("asks", "cold", 31, marks=pytest.mark.long),
         ("asks", "health", 1),
     ],
 )

@@ -143,16 +143,20 @@ class InMemory:
 Either = Real | InMemory
 
 
-@pytest.fixture(params=[False, True], ids=["threads", "tasks"])
-def tasks(request: pytest.FixtureRequest) -> bool:
-    """Whether the client is one for tasks."""
-    return request.param
-
-
-@pytest.fixture(params=["memory", pytest.param("deployment", marks=pytest.mark.server)])
-def stack(request: pytest.FixtureRequest, *, tasks: bool) -> Generator[Either]:
-    """One and the other, to which the same must happen."""
-    if request.param == "deployment":
+@pytest.fixture(
+    params=[
+        ("memory", "threads"),
+        ("memory", "tasks"),
+        pytest.param(("deployment", "threads"), marks=pytest.mark.server),
+        pytest.param(("deployment", "tasks"), marks=[pytest.mark.server, pytest.mark.long]),
+    ],
+    ids="-".join,
+)
+def stack(request: pytest.FixtureRequest) -> Generator[Either]:
+    """One and the other, each with both kinds of clients, to which the same must happen."""
+    kind, client = request.param
+    tasks = client == "tasks"
+    if kind == "deployment":
         yield Real(request.getfixturevalue("proxies"), tasks=tasks)
         return
     with Stack(REGIONS, max_counters=1000) as made:

@@ -156,6 +156,7 @@ def test_with_one_throttle_an_overload_takes_out_the_next(times: float) -> None:
     assert any(out >= {0, 1} for out in runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("together", [False, True], ids=["at random", "all at once"])
 @pytest.mark.parametrize("times", [4, 10])
 def test_with_two_an_overload_takes_out_no_region(

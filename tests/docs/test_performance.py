@@ -49,6 +49,7 @@ def test_a_leased_integer_costs_hardly_a_request() -> None:
     assert figures_stored["paced"]["p9999_us"] <= 1000
 
 
+@pytest.mark.long
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
     assert f"```text\n{schedule.table()}\n```" in PAGE
 

@@ -6,6 +6,8 @@
 import re
 from functools import cache
 
+import pytest
+
 from local.paths import ROOT
 from simulation.losses import action, all_losses, causes, outcome
 
@@ -53,6 +55,7 @@ def page(text: str) -> str:
     return TABLE.sub(lambda _: "".join(rows()), text, count=1)
 
 
+@pytest.mark.long
 def test_the_page_has_the_refusals() -> None:
     text = PAGE.read_text(encoding="utf-8")
 

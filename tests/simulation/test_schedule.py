@@ -10,7 +10,7 @@ LOSSES = {1: 20_000, 2: 10_000}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with two, a floor may be needed."""
 
-SHORT = 200
+SHORT = 80
 """Schedules of the short search, for each of them."""
 
 PARTS = 10

@@ -19,6 +19,8 @@ from local.resources import Aws
 from tests.local.machine import HANGING, OPENER
 from tests.local.registrations import HOME, alias, function, registration, role, up
 
+pytestmark = pytest.mark.long
+
 SAYS_ITS_ARN = """
 import json, os
 def handler(event, context):

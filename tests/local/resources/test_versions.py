@@ -17,6 +17,8 @@ from local.resources import Aws
 from tests.local.machine import OPENER
 from tests.local.registrations import HOME, alias, function, previewed, registration, role, up
 
+pytestmark = pytest.mark.long
+
 SAYS_WHAT_IT_IS = """
 import os
 CODE = "first"

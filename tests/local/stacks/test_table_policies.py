@@ -79,7 +79,7 @@ WRITES: dict[str, Callable[[Client, str], Any]] = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("who", ["administrator", "root"])
+@pytest.mark.parametrize("who", ["administrator", pytest.param("root", marks=pytest.mark.long)])
 def test_nobody_else_writes(request: pytest.FixtureRequest, protected: Machine, who: str, write: str) -> None:
     client = request.getfixturevalue(who)
 
