@@ -3,7 +3,9 @@
 import copy
 import json
 import pickle
+import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import pytest
 from global_integers import AsyncIntegers, Integers
 from global_integers.client import api
 from global_integers.client.api import Failure, FailureKind, checked_counter, key_header
-from global_integers.client.options import Options, urls_from
+from global_integers.client.options import ClientSettings, Options, urls_from
 
 from global_integers_core.names import COUNTER_NAME
 from local.command_line import as_text
+from local.paths import ROOT
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
 
@@ -55,6 +58,23 @@ def test_a_wrong_option_is_named(changed: dict[str, Any], message: str) -> None:
 
     with pytest.raises(ValueError, match=message):
         Integers(**options)
+
+
+def test_an_unknown_option_is_named_beside_those_that_there_are() -> None:
+    with pytest.raises(TypeError, match=r"there is no option 'leese'; there is counter, lease, lease_seconds, timeout"):
+        Integers(URLS, leese=10)  # pyright: ignore[reportCallIssue]
+
+
+def test_every_option_has_a_default_and_a_row_in_the_docs() -> None:
+    """An option is an entry of `ClientSettings` and its default, and a row for its readers."""
+    defaults = {field.name: field.default for field in fields(Options) if field.name not in ("urls", "clock")}
+    page = (ROOT / "docs" / "client.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page.partition("| option |")[2].partition("\n\n")[0], re.M))
+
+    assert list(defaults) == list(ClientSettings.__annotations__) == list(rows)
+    written = {name: row.strip("`").partition(" ")[0] for name, row in rows.items()}
+    plain = {name: str(value).removesuffix(".0") for name, value in defaults.items() if value not in ("", None)}
+    assert {name: written[name] for name in plain} == plain
 
 
 def test_a_url_needs_no_final_slash() -> None:

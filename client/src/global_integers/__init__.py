@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .async_integers import AsyncCounter, AsyncIntegers
     from .client.api import Owner
     from .client.failover import Health
+    from .client.options import ClientSettings
     from .client.signing import CannotSign
     from .errors import (
         DeadlineExceeded,
@@ -31,6 +32,7 @@ __all__ = [
     "AsyncCounter",
     "AsyncIntegers",
     "CannotSign",
+    "ClientSettings",
     "Counter",
     "DeadlineExceeded",
     "Event",
@@ -47,7 +49,7 @@ __all__ = [
     "UnknownOwner",
 ]
 
-MODULES = ("integers", "async_integers", "errors", "client.api", "client.failover", "client.signing")
+MODULES = ("integers", "async_integers", "errors", "client.api", "client.failover", "client.options", "client.signing")
 """Where these names are looked for, in this order."""
 
 

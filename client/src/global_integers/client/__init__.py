@@ -12,7 +12,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
-from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Observer, Refused, Unavailable
+from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused, Unavailable
 from . import api
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .domain import Domain
@@ -362,60 +362,22 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
     _clock: Callable[[], float] = staticmethod(monotonic)
     """What deadlines and pauses are measured by, in seconds. That of `global_integers.testing` stands still."""
 
-    def __init__(
-        self,
-        urls: Mapping[str, str] | str,
-        *,
-        counter: str = "",
-        lease: int = 1,
-        lease_seconds: float = 60.0,
-        timeout: float = 10.0,
-        attempt_timeout: float = 3.0,
-        prefer: str | None = None,
-        key_failover: bool = False,
-        sign: bool | None = None,
-        observer: Observer | None = None,
-        http: Callable[[], H] | None = None,
-    ) -> None:
+    def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[H]]") -> None:
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
             urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
                 https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
-            counter: the counter of this object's own `next`, by default the stack's default counter, which
-                stays the same for this object whatever is deployed later.
-            lease: the largest number of integers in one lease, 1 (off) to 100,000.
-            lease_seconds: seconds after which the rest of a lease is dropped.
-            timeout: seconds for a whole call, with all attempts.
-            attempt_timeout: seconds for one attempt. Keep it above 2: a region may wait 2 s while a layout changes.
-            prefer: the region to ask as long as it is healthy, by default the nearest one.
-            key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
-                and credentials are found, and those to a domain that has refused one without a signature.
-            observer: called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged.
-            http: returns the `httpx.Client` to use (`AsyncIntegers`: `httpx.AsyncClient`). It is called again after a
-                fork and after `close`. Its own `auth` is used where requests aren't signed.
+            options: those of `ClientSettings`, by keyword.
 
         Raises:
+            TypeError: there is no such option.
             ValueError: one of these is wrong.
             CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for a domain; or
                 botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
         """
-        options = Options(
-            urls,
-            counter,
-            lease,
-            lease_seconds,
-            timeout,
-            attempt_timeout,
-            prefer,
-            key_failover,
-            sign,
-            observer,
-            http,
-            self._clock,
-        )
-        super().__init__(Client(options, self._io()), counter)
+        checked = Options.of(urls, options, self._clock)
+        super().__init__(Client(checked, self._io()), checked.counter)
         self.client.counters[""] = self
 
     @classmethod

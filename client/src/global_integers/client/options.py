@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
@@ -28,18 +28,32 @@ H = TypeVar("H")
 
 
 class ClientSettings(TypedDict, Generic[H], total=False):
-    """The arguments of `Integers` and `AsyncIntegers`, which document them, besides `urls`."""
+    """What `Integers` and `AsyncIntegers` may be given by keyword, besides `urls`. `Options` has the defaults."""
 
     counter: str
+    """The counter of the object's own `next`. Default: the stack's default counter, which stays the same for this
+    object whatever is deployed later."""
     lease: int
+    """The largest number of integers in one lease, 1 (off, the default) to 100,000."""
     lease_seconds: float
+    """Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60."""
     timeout: float
+    """Seconds for a whole call, with all attempts; the same range. Default: 10."""
     attempt_timeout: float
+    """Seconds for one attempt; the same range. Default: 3. Keep it above 2: a region may wait 2 s while a layout
+    changes."""
     prefer: str | None
+    """The region to ask as long as it is healthy. Default: the nearest one."""
     key_failover: bool
+    """Whether a request with a key may get another integer from another region. Default: no."""
     sign: bool | None
+    """Whether to sign requests (`authorization: AWS_IAM`). Default: those to Function URLs, if botocore and credentials
+    are found, and those to a domain that has refused one without a signature."""
     observer: Observer | None
+    """Called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged."""
     http: Callable[[], H] | None
+    """Returns the `httpx.Client` to use (`AsyncIntegers`: `httpx.AsyncClient`). It is called again after a fork and
+    after `close`. Its own `auth` is used where requests aren't signed."""
 
 
 class Deadline(NamedTuple):
@@ -56,6 +70,7 @@ class Options:
 
     urls: Mapping[str, str] | str
     """By region; or the domain's URL."""
+    _: KW_ONLY
     counter: str = ""
     lease: int = 1
     lease_seconds: float = 60.0
@@ -82,6 +97,20 @@ class Options:
                 raise ValueError(f"{name} {value!r} is not above 0 and up to {DAY:,} seconds")
         if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
+
+    @classmethod
+    def of(cls, urls: Mapping[str, str] | str, given: ClientSettings[Any], clock: Callable[[], float]) -> "Options":
+        """Return the options of a client.
+
+        Raises:
+            TypeError: there is no such option.
+            ValueError: one of them is wrong.
+        """
+        for name in given:
+            if name not in ClientSettings.__annotations__:
+                known = ", ".join(ClientSettings.__annotations__)
+                raise TypeError(f"there is no option {name!r}; there is {known}")
+        return cls(urls, clock=clock, **given)
 
     def deadline(self) -> Deadline:
         """Return that of a call that begins now."""
