@@ -35,7 +35,7 @@ import mint.handler
 import mint.minting
 from aws_client.invocation import InvocationFailed
 from coordinate.protocol.model import MAX_PAST
-from mint.api.reply import BLOCK
+from mint.api.formats import FORMATS
 from mint.api.request import MAX_BODY, MAX_LIMIT, MAX_PATH
 
 from bench import price_list
@@ -99,7 +99,6 @@ HOSTILE = "\U000e0001" * 900
 """What is longest where it is echoed: each of these characters is escaped twice."""
 
 BROWSER = "text/html,*/*;q=0.8"
-FORMATS = ("application/json", "text/plain", BLOCK)
 
 SINGLE, BLOCKS, PAGE, ABOUT, HEALTH, ERRORS, BODIES, LIST, CREATE = KINDS = (
     "single integers",
@@ -207,10 +206,10 @@ def requests() -> Iterator[Sent]:
         yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER})
         yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER}, leaving)
         for method in ("GET", "POST"):
-            for accept in FORMATS:
+            for number, accept in enumerate(FORMATS):
                 yield Sent(SINGLE, method, operation, path, {"accept": accept})
                 for count in (1, MAX_LISTED, MAX_LISTED + 1, MAX_BLOCK):
-                    own = f"{key[:200]}{method}{operation.count('c')}{FORMATS.index(accept)}-{count:06}".ljust(255, "k")
+                    own = f"{key[:200]}{method}{operation.count('c')}{number}-{count:06}".ljust(255, "k")
                     for headers in ({}, {"idempotency-key": own}, {"idempotency-key": own}):
                         yield Sent(BLOCKS, method, operation, f"{path}?count={count}", {"accept": accept, **headers})
     yield from (Sent(PAGE, "GET", "/{counter}", f"/{name}", {"accept": BROWSER}) for name in (BEHIND, UNKNOWN))

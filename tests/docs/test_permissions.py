@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from mint.api.formats import SHORT
 
 from bench import public_stack
 from components.domain.capacity import capacity
@@ -133,7 +134,7 @@ def test_a_repeated_request_for_all_integers_is_no_dearer(sent: list[public_stac
     large = [each for each in sent if each.sent.kind == public_stack.BLOCKS and "count=100000" in each.sent.path]
 
     assert len([each for each in large if not each.writes]) == 12  # repeated, in three formats, at two paths
-    assert {each.media_type for each in large} == {public_stack.BLOCK}
+    assert {each.media_type for each in large} == {SHORT}
     assert max(each.size for each in large) < 1000
 
 

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from global_integers_core.names import MAX_LISTED
-
 from ..model import Block, CounterItem
+from .formats import Minted, written
 from .request import MintRequest, Problem, Received
 
 Response = dict[str, Any]
 """A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
-
-BLOCK = "application/vnd.global-integers.block+json"
-"""The media type of a block in short: as short for 100,000 integers as for one."""
 
 RETRY_AFTER = {"Retry-After": "1"}
 """The header of transient errors, in seconds."""
@@ -31,23 +27,13 @@ STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 def minted_response(request: MintRequest, region: str, block: Block, *, replayed: bool) -> Response:
-    """Return the minted integers, in the form that the request prefers: in JSON, a list unless one was requested.
+    """Return the minted integers, in the format that the request prefers.
 
-    A block of more than `MAX_LISTED` is always in the short form, since callers pay nothing for a long response. They
-    are `replayed` if an earlier request with the same Idempotency-Key minted them.
+    They are `replayed` if an earlier request with the same Idempotency-Key minted them.
     """
+    media_type, body = written(Minted(request.counter, region, block, request.count is not None), request.accepted)
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
-    form = "block" if block.count > MAX_LISTED else request.form
-    if form == "text":
-        text = "".join(f"{n}\n" for n in block.integers())
-        return response_with(HTTPStatus.OK, "text/plain; charset=utf-8", text, headers)
-    document: dict[str, Any] = {"counter": request.counter, "region": region}
-    if form == "block":
-        last = block.integers()[-1]
-        document |= {"first": block.first, "last": last, "stride": block.stride, "count": block.count}
-        return response_with(HTTPStatus.OK, BLOCK, json.dumps(document), headers)
-    document |= {"integer": block.first} if request.count is None else {"integers": list(block.integers())}
-    return json_response(document, headers=headers)
+    return response_with(HTTPStatus.OK, media_type, body, headers)
 
 
 def json_response(

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH_HEADERS, PREFETCH_WORDS
 
+from .formats import HTML, JSON, preferred
+
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 250
 """Counters on one page of the list: if the request has no limit, and at most, which is 17 KB of the longest names."""
@@ -17,16 +19,6 @@ MAX_BODY = 64 * 1024
 
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
-
-Format = Literal["json", "text", "block", "html"]
-
-TYPES: tuple[tuple[Format, str, str], ...] = (
-    ("json", "application", "json"),
-    ("text", "text", "plain"),
-    ("block", "application", "vnd.global-integers.block+json"),
-    ("html", "text", "html"),
-)
-"""The formats, by preference. Of equally acceptable types, the first is sent."""
 
 Query = list[tuple[str, str]]
 
@@ -54,7 +46,8 @@ class MintRequest(NamedTuple):
     counter: str
     count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     key: str | None = None
-    form: Format = "json"
+    accepted: str = JSON
+    """The media type in which the response is sent, of `FORMATS`."""
 
 
 class CounterRequest(NamedTuple):
@@ -106,7 +99,7 @@ class Received(NamedTuple):
     @property
     def html(self) -> bool:
         """Whether a response that mints nothing is to be a page."""
-        return self.method in READ and preferred(self.headers.get("accept"), html=True) == "html"
+        return self.method in READ and preferred(self.headers.get("accept"), HTML) == HTML
 
     @property
     def root(self) -> str:
@@ -186,8 +179,8 @@ def request_of(received: Received, default: str) -> Request:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CounterRequest("create", counter)
-    accepted = preferred(headers.get("accept"), html=method == "GET")
-    if accepted == "html":
+    accepted = preferred(headers.get("accept"), *[HTML] * (method == "GET"))
+    if accepted == HTML:
         return CounterRequest("page", counter)
     for name in PREFETCH_HEADERS:
         if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
@@ -212,29 +205,6 @@ def _check_method(method: str, allowed: Sequence[str]) -> None:
         raise Problem(
             HTTPStatus.METHOD_NOT_ALLOWED, f"{method[:20]} is not possible here; use {allow}", {"Allow": allow}
         )
-
-
-def preferred(accept: str | None, *, html: bool) -> Format:
-    """Return the format that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none."""
-    if accept in (None, "*/*"):  # as of most clients
-        return "json"
-    choices = TYPES if html else TYPES[:-1]
-    return max(choices, key=lambda choice: _quality(accept, *choice[1:]))[0]
-
-
-def _quality(accept: str, kind: str, subtype: str) -> float:
-    """Return the weight of a media type, 0 to 1, which the most specific matching range gives."""
-    best = (-1, 0.0)
-    for part in accept.split(","):
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        specificity = {f"{kind}/{subtype}": 2, f"{kind}/*": 1, "*/*": 0}.get(media, -1)
-        quality = 1.0
-        for parameter in parameters:
-            if re.fullmatch(r"q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", parameter, re.ASCII):
-                quality = float(parameter[2:])
-        if specificity > best[0]:
-            best = (specificity, quality)
-    return best[1] if best[0] >= 0 else 0.0
 
 
 def _counter_name(segment: str) -> str:

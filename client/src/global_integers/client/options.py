@@ -99,18 +99,18 @@ class Options:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
     @classmethod
-    def of(cls, urls: Mapping[str, str] | str, given: ClientSettings[Any], clock: Callable[[], float]) -> "Options":
+    def of(cls, urls: Mapping[str, str] | str, settings: ClientSettings[Any], clock: Callable[[], float]) -> "Options":
         """Return the options of a client.
 
         Raises:
             TypeError: there is no such option.
             ValueError: one of them is wrong.
         """
-        for name in given:
+        for name in settings:
             if name not in ClientSettings.__annotations__:
                 known = ", ".join(ClientSettings.__annotations__)
                 raise TypeError(f"there is no option {name!r}; there is {known}")
-        return cls(urls, clock=clock, **given)
+        return cls(urls, clock=clock, **settings)
 
     def deadline(self) -> Deadline:
         """Return that of a call that begins now."""

@@ -1,7 +1,7 @@
 """The client chooses the format."""
 
 import pytest
-from mint.api.request import preferred
+from mint.api.formats import HTML, preferred
 
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
@@ -28,7 +28,7 @@ from tests.lambda_.fixtures import Ask, Stack
     ],
 )
 def test_text_is_a_choice(accept: str, text: bool) -> None:
-    assert preferred(accept, html=False) == ("text" if text else "json")
+    assert preferred(accept) == ("text/plain" if text else "application/json")
 
 
 def test_the_client_chooses_the_format(ask: Ask, stack: Stack) -> None:
@@ -43,8 +43,13 @@ def test_the_client_chooses_the_format(ask: Ask, stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     ("accept", "expected"),
-    [("text/html", "html"), ("text/html;q=0.5, text/plain", "text"), ("text/*", "text"), ("image/png", "json")],
+    [
+        ("text/html", "text/html"),
+        ("text/html;q=0.5, text/plain", "text/plain"),
+        ("text/*", "text/plain"),
+        ("image/png", "application/json"),
+    ],
 )
 def test_html_is_a_choice_where_there_is_a_page(accept: str, expected: str) -> None:
-    assert preferred(accept, html=True) == expected
-    assert preferred(accept, html=False) != "html"
+    assert preferred(accept, HTML) == expected
+    assert preferred(accept) != HTML

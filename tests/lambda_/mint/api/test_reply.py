@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from mint.api.formats import SHORT
 from mint.api.reply import finished, json_response, minted_response, problem_response
 from mint.api.request import MintRequest, Problem, received
 from mint.model import Block
@@ -35,11 +36,10 @@ def test_a_block_of_one_is_a_list(count: int | None, document: dict[str, Any]) -
 
 def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> None:
     laid_out()
-    form = "application/vnd.global-integers.block+json"
 
-    response = ask("POST", "/?count=100000", accept=form)
+    response = ask("POST", "/?count=100000", accept=SHORT)
 
-    assert response["headers"]["Content-Type"] == form
+    assert response["headers"]["Content-Type"] == SHORT
     assert json.loads(response["body"]) == {
         "counter": "integers",
         "region": "us-east-1",
@@ -48,10 +48,7 @@ def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> 
         "stride": 3,
         "count": 100_000,
     }
-    assert json.loads(ask("POST", "/", accept=form)["body"])["count"] == 1
-
-
-SHORT = "application/vnd.global-integers.block+json"
+    assert json.loads(ask("POST", "/", accept=SHORT)["body"])["count"] == 1
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/plain", "text/plain, application/json;q=0.5"])

@@ -80,7 +80,7 @@ def test_health_is_read(method: str) -> None:
 def test_headers_are_read_in_any_case() -> None:
     sent = event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain")
 
-    assert read(sent) == MintRequest("integers", None, "k", "text")
+    assert read(sent) == MintRequest("integers", None, "k", "text/plain")
 
 
 @pytest.mark.parametrize(

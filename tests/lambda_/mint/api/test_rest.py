@@ -67,7 +67,9 @@ def test_an_event_is_read(method: str, path: str, query: Any, expected: object) 
 
 
 def test_headers_are_read_in_any_case() -> None:
-    assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == MintRequest("integers", None, "k", "text")
+    assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == MintRequest(
+        "integers", None, "k", "text/plain"
+    )
     assert read("GET", "/", Accept=["text/plain;q=0.1", "text/html"]) == CounterRequest("page", "integers")
     assert received(event("GET", "/")).https
     assert not received(event("GET", "/", X_Forwarded_Proto=["http"])).https
