@@ -1,4 +1,4 @@
-"""Invoke another Lambda function, synchronously or asynchronously (Lambda API, "Invoke")."""
+"""Call Lambda's API about a function, above all to invoke it (Lambda API, "Invoke")."""
 
 import base64
 import json
@@ -72,10 +72,41 @@ def _post(
     *,
     attempts: int | None = None,
 ) -> tuple[Any, Mapping[str, str]]:
-    service = Service("lambda", function.split(":")[3])
-    path = f"/2015-03-31/functions/{encoded(function)}/invocations"
+    region = function.split(":")[3]
+    return about(function, region, "POST", "invocations", payload, more, timeout=timeout, attempts=attempts)
+
+
+def about(
+    function: str,
+    region: str,
+    method: str,
+    path: str,
+    document: Mapping[str, Any] | None = None,
+    more: Mapping[str, str] | None = None,
+    *,
+    timeout: float,
+    connect_timeout: float | None = None,
+    attempts: int | None = None,
+) -> tuple[Any, Mapping[str, str]]:
+    """Send a region's Lambda a request about the function with this name or ARN. Return what `Service.request` does.
+
+    `path` is below the function's own, `more` are further headers. The connection is closed afterwards.
+
+    Raises:
+        NoResponse, ServiceError: as `Service.request`.
+    """
+    service = Service("lambda", region)
     headers = {"Content-Type": "application/json", **(more or {})}
+    body = b"" if document is None else json.dumps(document).encode()
     try:
-        return service.request("POST", path, headers, json.dumps(payload).encode(), timeout=timeout, attempts=attempts)
+        return service.request(
+            method,
+            f"/2015-03-31/functions/{encoded(function)}/{path}",
+            headers,
+            body,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            attempts=attempts,
+        )
     finally:
         service.close()

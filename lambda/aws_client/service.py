@@ -24,8 +24,9 @@ ATTEMPTS = 3
 FIRST_PAUSE = 0.05
 """Seconds, doubled with each attempt. The actual pause is a random part of it (full jitter)."""
 
-IDLE = 1_000
-"""Idle connections that are kept open. A function that answers one request at a time has one."""
+KEPT = 12
+"""How many idle connections to a region are kept open. The coordinator may have 1,024 files open (Lambda guide, "Lambda
+quotas"): these, of 34 regions, and one for each thread (`coordinate/handler.py`). A minting function needs one."""
 
 RESERVE = 0.2
 """Seconds of an invocation that are reserved for sending the response."""
@@ -96,16 +97,15 @@ class ServiceError(Exception):
 class Service:
     """One service in one region, by default the function's own.
 
-    Threads may share it: each uses a connection of its own, of which at most `idle` stay open between calls.
+    Threads may share it: each uses a connection of its own, of which at most `KEPT` stay open between calls.
 
     It is created while Lambda initialises the function, and loads `ssl` and Amazon's root certificates: about 8 ms of
     the whole processor that Lambda gives at that time (Python 3.11). It opens no connection yet.
     """
 
-    def __init__(self, name: str, region: str | None = None, *, idle: int = IDLE) -> None:
+    def __init__(self, name: str, region: str | None = None) -> None:
         self._name = name
         self.region = region or os.environ["AWS_REGION"]
-        self._most_idle = idle
         self._endpoint = endpoint_of(name, self.region, os.environ)
         self._idle: list[Connection] = []
         if self._endpoint.secure:
@@ -166,7 +166,7 @@ class Service:
         connection = self._connection(connect_timeout)
         response = connection.exchange(request, at_most(timeout))
         document = _document(response)
-        if not response.last and len(self._idle) < self._most_idle:
+        if not response.last and len(self._idle) < KEPT:
             self._idle.append(connection)
         if response.status >= 300:
             raise _error(response, document)
@@ -195,9 +195,8 @@ class DynamoDB(Service):
         *,
         timeout: float | None = None,
         connect_timeout: float | None = None,
-        idle: int = IDLE,
     ) -> None:
-        super().__init__("dynamodb", region, idle=idle)
+        super().__init__("dynamodb", region)
         self._timeout = timeout
         self._connect_timeout = connect_timeout
 
@@ -224,9 +223,14 @@ class DynamoDB(Service):
         except ServiceError as error:
             error.operation = operation
             raise
-        if not isinstance(reply, dict):  # otherwise an item would seem to be missing
-            raise NoResponse("invalid response: no JSON object")
-        return cast("dict[str, Any]", reply)
+        return json_object(reply)  # otherwise an item would seem to be missing
+
+
+def json_object(reply: Any) -> dict[str, Any]:
+    """Return a reply, or raise `NoResponse` if it is no JSON object: the service has only such ones."""
+    if not isinstance(reply, dict):
+        raise NoResponse("invalid response: no JSON object")
+    return cast("dict[str, Any]", reply)
 
 
 def credentials() -> Credentials:

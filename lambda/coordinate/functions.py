@@ -14,8 +14,8 @@ from time import time
 from typing import Any, cast
 
 from aws_client.connection import NoResponse, connect
-from aws_client.invocation import InvocationFailed, invoke_with_log
-from aws_client.service import Service, ServiceError, at_most, credentials
+from aws_client.invocation import InvocationFailed, about, invoke_with_log
+from aws_client.service import ServiceError, at_most, credentials, json_object
 from aws_client.signed_request import encoded, parsed, signed
 
 from global_integers_core.names import LIVE_ALIAS
@@ -164,11 +164,9 @@ def read_alias(region: str, function: str, name: str) -> Alias | None:
     """
     try:
         return alias_of(_about_alias("GET", region, function, name))
-    except ServiceError as error:
+    except (NoResponse, ServiceError) as error:
         if error.meaning == "gone":
             return None
-        raise _alias_error(error) from error
-    except NoResponse as error:
         raise _alias_error(error) from error
 
 
@@ -188,24 +186,9 @@ def move_alias(region: str, function: str, name: str, version: str, description:
 def _about_alias(
     method: str, region: str, function: str, name: str, wanted: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    service = Service("lambda", region)
-    path = f"/2015-03-31/functions/{encoded(function)}/aliases/{encoded(name)}"
-    body = json.dumps(wanted).encode() if wanted else b""
-    try:
-        found, _ = service.request(
-            method,
-            path,
-            {"Content-Type": "application/json"},
-            body,
-            timeout=SHORT,
-            connect_timeout=CONNECT_TIMEOUT,
-            attempts=2,
-        )
-    finally:
-        service.close()
-    if not isinstance(found, dict):
-        raise NoResponse("invalid response: no JSON object")
-    return cast("Mapping[str, Any]", found)
+    path = f"aliases/{encoded(name)}"
+    found, _ = about(function, region, method, path, wanted, timeout=SHORT, connect_timeout=CONNECT_TIMEOUT, attempts=2)
+    return json_object(found)
 
 
 def _alias_error(error: NoResponse | ServiceError) -> AliasError:

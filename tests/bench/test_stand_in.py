@@ -1,11 +1,11 @@
 """The coordinator works on the stand-in for DynamoDB as `python -m bench.reconcile` measures it."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import coordinate.handler
 import pytest
-from aws_client.service import set_deadline
-from botocore.exceptions import ClientError
+from aws_client.service import DynamoDB, ServiceError, set_deadline
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
 from coordinate.metrics import Metrics
@@ -15,7 +15,6 @@ from coordinate.protocol.operations import ReadRegister, ScanItems
 from bench import reconcile
 from bench.stand_in import PAGE, Tables, serving
 from global_integers_core.records import recorded_of
-from tests.lambda_.coordinator_calls import client
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
 HOME, EU, NEW = NAMES
@@ -94,11 +93,14 @@ def test_a_page_ends_by_the_bytes_that_are_stored(tables: Tables, store: Store) 
 def test_an_update_that_it_does_not_know_is_rejected(tables: Tables, expression: str) -> None:
     before = tables.tables[EU, "counters"].items["tenant-0001"]
 
-    with pytest.raises(ClientError, match=r"ValidationException.*know"):
-        client("dynamodb", EU).update_item(
-            TableName="counters",
-            Key={"counter": {"S": "tenant-0001"}},
-            UpdateExpression=expression,
-            ExpressionAttributeValues={":one": {"N": "41"}},
+    with closing(DynamoDB(EU)) as dynamodb, pytest.raises(ServiceError, match=r"ValidationException.*know"):
+        dynamodb.call(
+            "UpdateItem",
+            {
+                "TableName": "counters",
+                "Key": {"counter": {"S": "tenant-0001"}},
+                "UpdateExpression": expression,
+                "ExpressionAttributeValues": {":one": {"N": "41"}},
+            },
         )
     assert tables.tables[EU, "counters"].items["tenant-0001"] == before

@@ -5,17 +5,12 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import cache
-from threading import Lock
 from types import SimpleNamespace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-import boto3
 import coordinate.handler
 import pytest
-from aws_client.service import DynamoDB, set_deadline
-from botocore.config import Config
-from botocore.exceptions import ClientError
+from aws_client.service import DynamoDB, ServiceError, set_deadline
 from coordinate.dynamodb.encoding import (
     attributes_of,
     copy_of,
@@ -151,7 +146,7 @@ def deployment(
         "defaultCounter": (counters or ["integers"])[0],
         "defaultChosen": "*" in (floors or {}),  # after a loss, both are needed
     }
-    found = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
+    found = _called(HOME, "GetItem", TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
     item = found.get("Item")
     if item is None:
         return {"desired": desired, "follows": "", "requested": int(time.time())}
@@ -198,47 +193,16 @@ def send(
 
 def _label(region: str, table: str, label: str = "TableId") -> str:
     try:
-        return _client(region).describe_table(TableName=table)["Table"].get(label, "")
-    except ClientError as error:
-        if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
+        return _called(region, "DescribeTable", TableName=table)["Table"].get(label, "")
+    except ServiceError as error:
+        if error.code != "ResourceNotFoundException":
             raise
         return ""
 
 
-def _client(region: str) -> Any:
-    return client("dynamodb", region)
-
-
-def client(
-    service: Literal["dynamodb"], region_name: str, config: Config | None = None, endpoint: str | None = None
-) -> Any:
-    """Return a client as `boto3.client` does. All runs of the process share it: to make one takes long."""
-    keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
-    with _MAKING:
-        return _made(region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
-
-
-@cache
-def _made(region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
-    key, secret = keys
-    patience = Config(connect_timeout=PATIENCE, read_timeout=PATIENCE)
-    return _session().client(
-        "dynamodb",
-        region,
-        endpoint_url=endpoint,
-        aws_access_key_id=key,
-        aws_secret_access_key=secret,
-        config=config.merge(patience) if config else patience,
-    )
-
-
-@cache
-def _session() -> boto3.Session:
-    return boto3.Session()
-
-
-_MAKING = Lock()
-"""Threads may share clients, but must not make them at the same time."""
+def _called(region: str, operation: str, **request: Any) -> dict[str, Any]:
+    with closing(DynamoDB(region)) as dynamodb:
+        return dynamodb.call(operation, request)
 
 
 def reach_at(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:

@@ -101,11 +101,9 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "STACK": "shop",
     }.items():
         monkeypatch.setenv(name, value)
-    for timeout in ("TIMEOUT", "CONNECT_TIMEOUT"):
-        monkeypatch.setattr(f"coordinate.dynamodb.calls.{timeout}", PATIENCE)
-        timeout = f"aws_client.service.{timeout}"
-        monkeypatch.setattr(timeout, PATIENCE)
-    aws_client.service.set_deadline(None)  # that of an earlier test
+    for module in ("coordinate.dynamodb.calls", "aws_client.service"):
+        for timeout in ("TIMEOUT", "CONNECT_TIMEOUT"):
+            monkeypatch.setattr(f"{module}.{timeout}", PATIENCE)
     for region in (*REGIONS, "us-west-2"):
         with closing(DynamoDB(region)) as dynamodb:
             for (place, table), key in TABLES.items():

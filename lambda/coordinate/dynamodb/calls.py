@@ -169,10 +169,6 @@ class _Patience:
         return True
 
 
-KEPT = 12
-"""How many connections to a region are kept open. A function may have 1,024 files open (Lambda guide, "Lambda quotas"):
-these, of 34 regions, and one for each thread (`handler.py`)."""
-
 TIMEOUT, CONNECT_TIMEOUT = 5.0, 3.0
 """Seconds for an attempt, and of it for a connection: the farthest region answers after half a second."""
 
@@ -186,9 +182,9 @@ class Clients:
 
     def of(self, region: str) -> DynamoDB:
         """Return the region's client."""
-        with self._creating:
+        with self._creating:  # all threads use its connections
             if region not in self._clients:
-                self._clients[region] = DynamoDB(region, timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT, idle=KEPT)
+                self._clients[region] = DynamoDB(region, timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT)
             return self._clients[region]
 
 

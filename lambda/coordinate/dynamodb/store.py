@@ -173,10 +173,8 @@ class Store:
             case op.RecordLayouts(_, counter, layouts, past):
                 return record(client, self._receipts, {"receipt": {"S": layouts_key(counter)}}, layouts, past)
             case op.ReadRecorded(_, counter):
-                key = {"receipt": {"S": layouts_key(counter)}}
-                asked = {"TableName": self._receipts, "Key": key, "ConsistentRead": True}
-                found = client.call("GetItem", asked).get("Item")
-                return None if found is None else decoded(lambda attributes: int(attributes["epoch"]["N"]), found)
+                key = layouts_key(counter)
+                return read(client, self._receipts, key, lambda found: int(found["epoch"]["N"]), "receipt")
             case op.PutItem(_, counter, item, instead_of):
                 written = {"counter": {"S": counter}, **item_values(item)}
                 if instead_of is None:
@@ -271,9 +269,11 @@ def described_id(client: DynamoDB, table: str) -> str:
     return str(found.get("TableId") or found["CreationDateTime"])
 
 
-def read(client: DynamoDB, table: str, key: str, decode: Callable[[Mapping[str, Any]], T]) -> T | Absent | None:
-    """Return what the item of this key encodes, read consistently; None if there is none."""
-    request = {"TableName": table, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
+def read(
+    client: DynamoDB, table: str, key: str, decode: Callable[[Mapping[str, Any]], T], attribute: str = "counter"
+) -> T | Absent | None:
+    """Return what the item of this key encodes, read consistently; None if there is none. `attribute` is the key's."""
+    request = {"TableName": table, "Key": {attribute: {"S": key}}, "ConsistentRead": True}
     item = client.call("GetItem", request).get("Item")
     return None if item is None else decoded(decode, item)
 
@@ -291,17 +291,16 @@ def scan(
         "ExpressionAttributeNames": projection,
         "Limit": PAGE,
     }
-    more = True
-    while more:
+    while True:
         page = client.call("Scan", request)
         for item in page["Items"]:
             key = item.get("counter", {}).get("S")
             counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
                 found[counter] = decoded(decode, item)
-        request["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
-        more = bool(request["ExclusiveStartKey"])
-    return found
+        if not page.get("LastEvaluatedKey"):
+            return found
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
 def record(

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from ..model import Block, CounterItem
-from .formats import Minted, written
+from .formats import JSON, Minted, written
 from .request import MintRequest, Problem, Received
 
 Response = dict[str, Any]
@@ -40,7 +40,7 @@ def json_response(
     document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a JSON document."""
-    return response_with(status, "application/json", json.dumps(document), headers or {})
+    return response_with(status, JSON, json.dumps(document), headers or {})
 
 
 def problem_response(problem: Problem, region: str) -> Response:

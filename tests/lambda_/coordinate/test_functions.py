@@ -5,7 +5,7 @@ import json
 import pytest
 from coordinate.functions import Alias, AliasError, described, move_alias, read_alias
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, whole
+from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
 from tests.lambda_.coordinate.error_responses import raw, stopped_clock
 
 EU = "eu-west-1"
@@ -14,12 +14,7 @@ PATH = b"/2015-03-31/functions/shop-mint/aliases/live"
 
 def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> FaultyServer:
     """Return Lambda of every region, which always answers so."""
-
-    def turn(server: FaultyServer, connection: object) -> None:
-        server.read(connection)  # pyright: ignore[reportArgumentType]
-        connection.sendall(answer)  # pyright: ignore[reportAttributeAccessIssue]
-
-    server = FaultyServer(turn)
+    server = FaultyServer(answers(answer))
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -28,7 +23,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> FaultyServer:
 
 
 def refusal(status: int, kind: str) -> bytes:
-    return whole({"Message": "said so"}, status).replace(b"\r\n", f"\r\nx-amzn-ErrorType: {kind}\r\n".encode(), 1)
+    return whole({"Message": "said so"}, status, more=f"x-amzn-ErrorType: {kind}\r\n")
 
 
 def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.calls import KEPT
+from aws_client.service import KEPT
 from coordinate.handler import CALLS, COUNTERS, drive
 from coordinate.protocol.model import Refused
 from coordinate.protocol.operations import CarryOut, Operation, Parallel, ReadItem, ReadRegister, Steps
