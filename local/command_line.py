@@ -23,7 +23,7 @@ from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT
-from .stack import configuration, project, stacks
+from .stack import configuration, project, stacks, write_stack_of_server
 from .terminal import clear, say, show
 
 
@@ -182,9 +182,12 @@ def _line(value: Any) -> str:
 def _up(options: argparse.Namespace) -> None:
     stack: str = options.stack
     config, zone = _settings(stack, options.overrides)
+    ended = aws_server.has_saved() and not aws_server.SERVICE.runs()
+    started = _server(options.port) if ended else None
     expected, _ = _planned(stack, config)  # what is refused changes nothing, and starts nothing
     first = all(event == "create" for event, _, _ in expected)
-    started = _server(options.port)
+    started = started or _server(options.port)
+    write_stack_of_server(started.endpoint)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
@@ -201,12 +204,10 @@ def _up(options: argparse.Namespace) -> None:
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         clear()
-        ended = (
-            "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
-        )
+        over = "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
         space = any(os.strerror(number) in str(error) for number in FULL)  # at the server
         full = f"\n{state_folder()}: {FREE_SPACE}" if space else ""
-        raise LocalError(f"{error}{full}{ended}") from error
+        raise LocalError(f"{error}{full}{over}") from error
     say(f"{stack}: {_summary(counts)}")
     if options.suppress_outputs:
         return
@@ -241,7 +242,8 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
 def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
-    aws = Aws(aws_server.running().endpoint) if aws_server.SERVICE.recorded() else None
+    there = aws_server.SERVICE.recorded() or aws_server.has_saved()
+    aws = Aws(aws_server.running().endpoint) if there else None
     said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
     return events, said
 
@@ -259,20 +261,25 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def _server(port: int | None) -> aws_server.Server:
-    if aws_server.SERVICE.recorded() is None:
+    before = aws_server.SERVICE.recorded()
+    if before and before.version != VERSION:
+        raise LocalError(
+            f"the local AWS server is of version {before.version} of the local deployment, this is version {VERSION}; "
+            f"{start_afresh()}"
+        )
+    preferred = aws_server.preferred_port()
+    if aws_server.has_saved() and not aws_server.SERVICE.runs():
+        started = aws_server.start(preferred if port is None else port)
+        print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), with all that it had")
+        return started
+    if before is None:
         _forget()  # what an interrupted `down` has left
-        preferred = aws_server.preferred_port()
         started = aws_server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
         if port is None and started.port != preferred:
             print(aws_server.taken(preferred))
         return started
     started = aws_server.running()
-    if started.version != VERSION:
-        raise LocalError(
-            f"the local AWS server is of version {started.version} of the local deployment, this is version {VERSION}; "
-            f"{start_afresh()}"
-        )
     if port not in (None, 0, started.port):
         raise LocalError(
             f"--port {port}: the server runs on port {started.port}. To end it and forget all integers: "
@@ -302,10 +309,11 @@ def _down(_options: argparse.Namespace) -> None:
     recorded = aws_server.SERVICE.recorded() is not None
     DOMAIN.stop()
     GATEWAY.stop()
-    ended = aws_server.SERVICE.stop()
-    for name in ("tmp", "apis"):
-        shutil.rmtree(state_folder() / name, ignore_errors=True)
+    ended = aws_server.SERVICE.end(signal.SIGKILL)  # it needn't save anything
+    for folder in (state_folder() / "tmp", state_folder() / "apis", aws_server.saved()):
+        shutil.rmtree(folder, ignore_errors=True)
     _forget()
+    aws_server.SERVICE.record.unlink(missing_ok=True)
     if recorded and not ended:
         print("the server had ended already; what it left is removed")
     else:

@@ -36,6 +36,13 @@ def stacks() -> list[str]:
     return sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
 
 
+def write_stack_of_server(endpoint: str) -> None:
+    """Write `Pulumi.local.yaml`, by which the Pulumi CLI deploys to this checkout's local AWS server, at this URL."""
+    if state_folder() == ROOT / ".local":  # in another folder, it is for another purpose
+        text = (ROOT / "local" / "Pulumi.local.yaml").read_text()
+        write(ROOT / "Pulumi.local.yaml", text.replace("%ENDPOINT%", endpoint))
+
+
 def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     """Return full key → value, objects and lists as JSON: the project's defaults, the stack's file, `key=value`.
 

@@ -1,5 +1,6 @@
 """The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
 
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,20 +15,31 @@ MAX_PORT = 65535
 SERVICE = BackgroundService(
     "server", "local.server.ministack_server", "the local AWS server", ("GET", "/_ministack/health")
 )
-"""Its data are in its memory: they are gone when the process ends."""
+"""What it has is saved in a folder (`journal.py`)."""
 
 
 def running() -> Server:
     """Return the server once it answers, or raise `LocalError`. An interrupted `up` may have started it just now."""
     server = SERVICE.recorded()
-    if server is None:
+    if server is None and not has_saved():
         raise LocalError(f"nothing runs here; start it: {command('up')}")
-    if not SERVICE.waited_for(server, start_afresh()):
-        raise LocalError(
-            f"the local AWS server (process {server.pid}) has ended, and with it its tables: every integer it minted "
-            f"is forgotten; {start_afresh()}\n{SERVICE.log_end()}"
-        )
-    return server
+    if server and SERVICE.waited_for(server, f"end it (kill {server.pid}), then: {command('up')}"):
+        return server
+    process = f" (process {server.pid})" if server else ""
+    raise LocalError(
+        f"the local AWS server{process} has ended. What it had is saved; to start it again, at the same URLs: "
+        f"{command('up')}\n{SERVICE.log_end()}"
+    )
+
+
+def saved() -> Path:
+    """Return the folder in which the server saves what it has."""
+    return state_folder() / "saved"
+
+
+def has_saved() -> bool:
+    """Return whether a server has run here that was not ended by `down`."""
+    return any(saved().glob("*-*"))
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
@@ -35,16 +47,19 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
 
     `more` are further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
     """
+    shutil.rmtree(state_folder() / "tmp", ignore_errors=True)  # what a killed one has left
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
     try:
         if port and not is_free(port):
-            raise LocalError(f"{taken(port)}\nChoose another port: {command('up --port N')}")
+            changed = ", which changes the URLs" if has_saved() else ""
+            raise LocalError(f"{taken(port)}\nFree it, or choose another port{changed}: {command('up --port N')}")
     except PermissionError as error:
         raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
     if port is None:
         port = preferred_port() if is_free(preferred_port()) else 0
     environment = {
         "HOME": str(state_folder() / "tmp"),
+        "STATE_DIR": str(saved()),
         "TMPDIR": str(state_folder() / "tmp"),
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",
@@ -54,7 +69,12 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",
     }
-    server = SERVICE.launch(port, environment={**environment, **(more or {})})
+    try:
+        server = SERVICE.launch(port, environment={**environment, **(more or {})})
+    except LocalError as error:
+        if "is damaged" in str(error):
+            raise LocalError(f"{error}\nPut this file back, or {start_afresh()}") from error
+        raise
     with suppress(OSError):  # the next server may begin on another port then
         _port_file().write_text(f"{server.port}\n")
     return server

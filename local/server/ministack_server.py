@@ -1,7 +1,8 @@
 """ministack with a queue in front of its functions: `python -m local.server.ministack_server <port>`.
 
-It also treats a function's versions and aliases as Lambda does (`qualifiers.py`), enforces the policies of tables
-(`table_policies.py`), and names the error that a function has raised, or why it doesn't start.
+What it has outlives it (`journal.py`). It also treats a function's versions and aliases as Lambda does
+(`qualifiers.py`), enforces the policies of tables (`table_policies.py`), and names the error that a function has
+raised, or why it doesn't start.
 
 ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
 callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
@@ -16,6 +17,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partialmethod, wraps
+from pathlib import Path
 from threading import Event, Lock, Timer
 from typing import Any
 
@@ -192,13 +194,13 @@ def main() -> None:
     os.environ.pop("PYTHONPATH", None)  # functions have only what is in their archives
     from hypercorn.config import Config
     from ministack import app as ministack  # pyright: ignore[reportMissingTypeStubs]
-    from ministack.core import lambda_runtime  # pyright: ignore[reportMissingTypeStubs]
-    from ministack.services import cloudwatch_logs, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
+    from ministack.core import lambda_runtime, persistence  # pyright: ignore[reportMissingTypeStubs]
+    from ministack.services import cloudwatch_logs, dynamodb, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
-    from . import qualifiers, table_policies
+    from . import journal, qualifiers, table_policies
 
     Config.backlog = BACKLOG
-    qualifiers.apply()
+    numbers = qualifiers.apply()
     table_policies.apply()
     functions: Any = lambda_svc
     functions._execute_function_warm = with_error_type(functions._execute_function_warm)
@@ -212,7 +214,9 @@ def main() -> None:
     worker._spawn = within_timeout(worker._spawn)
     worker._drain_stderr_bounded = partialmethod(worker._drain_stderr_bounded, first_line_wait=LOG_WAIT)
     server: Any = ministack
-    server.app = Queue(server.app)
+    folder = Path(os.environ["STATE_DIR"])
+    saved = journal.apply(folder, server, persistence, functions, dynamodb, {"numbers": numbers})
+    server.app = saved.around(Queue(server.app))
     server.main()
 
 

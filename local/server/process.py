@@ -262,13 +262,19 @@ class BackgroundService:
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
+        running = self.end(signal.SIGTERM, signal.SIGKILL)
+        self.record.unlink(missing_ok=True)
+        return running
+
+    def end(self, *signs: signal.Signals) -> bool:
+        """Do the same by these signals, of which the next is sent after `END_TIMEOUT` seconds. It stays recorded."""
         server = self.recorded()
         if server is None:
             return False
         pid = server.pid
         running = self.alive(pid)
         if running:
-            for sign in (signal.SIGTERM, signal.SIGKILL):  # it leads a group, and what it started belongs to that
+            for sign in signs:  # it leads a group, and what it started belongs to that
                 try:
                     os.killpg(pid, sign)
                 except (ProcessLookupError, PermissionError):
@@ -278,7 +284,6 @@ class BackgroundService:
                     time.sleep(0.02)
             for child in (child for child in _children if child.pid == pid):
                 child.wait()
-        self.record.unlink(missing_ok=True)
         return running
 
     def log_end(self) -> str:

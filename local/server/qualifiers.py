@@ -15,12 +15,13 @@
 - A version is published only if code or configuration differ from the last version's. Numbers are never reused, even
   if the function is deleted and created again (Lambda guide, "Manage Lambda function versions").
 - An alias leads to a version that exists.
-- A deleted function takes its URLs with it.
+- A deleted function takes its URLs with it. Made again, it gets the same ones here, unlike on AWS.
 """
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import wraps
+from hashlib import sha256
 from typing import Any
 
 from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs]
@@ -39,8 +40,8 @@ Found = tuple[dict[str, Any] | None, dict[str, Any] | None, str]
 """A function's record, its configuration, and its name."""
 
 
-def apply() -> None:
-    """Change the modules of ministack in this process."""
+def apply() -> dict[tuple[str, ...], int]:
+    """Change the modules of ministack in this process. Return the numbers of deleted functions' next versions."""
     functions: Any = lambda_svc
     actions: Any = iam_actions
     rules: Any = eventbridge
@@ -49,7 +50,9 @@ def apply() -> None:
     functions.invoke_async_with_retry = _with_own_retries(functions)
     functions._reserved_concurrency = _of_all_versions(functions)
     functions._publish_version = _if_changed(functions)
-    functions._delete_function = _with_its_urls(functions, numbers := {})
+    numbers: dict[tuple[str, ...], int] = {}
+    functions._delete_function = _with_its_urls(functions, numbers)
+    functions._create_function_url_config = _with_lasting_url(functions)
     functions._create_function = _numbered_on(functions, numbers)
     functions._create_alias = _to_a_version(functions, functions._create_alias)
     functions._update_alias = _to_a_version(functions, functions._update_alias)
@@ -58,6 +61,7 @@ def apply() -> None:
     rules._dispatch_to_lambda = _if_rules_may(functions, rules._dispatch_to_lambda)
     actions.extract_resource_arn = _with_qualifier(actions.extract_resource_arn)
     actions._lambda_action = _of_one_alias(actions._lambda_action)
+    return numbers
 
 
 def _whole(functions: Any, configuration: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -129,7 +133,7 @@ def _if_changed(functions: Any) -> Callable[..., Response]:
     return published
 
 
-def _numbered_on(functions: Any, numbers: Mapping[tuple[str, str, str], int]) -> Callable[[Any], Response]:
+def _numbered_on(functions: Any, numbers: Mapping[tuple[str, ...], int]) -> Callable[[Any], Response]:
     create: Callable[[Any], Response] = functions._create_function
 
     @wraps(create)
@@ -145,7 +149,7 @@ def _numbered_on(functions: Any, numbers: Mapping[tuple[str, str, str], int]) ->
     return created
 
 
-def _with_its_urls(functions: Any, numbers: dict[tuple[str, str, str], int]) -> Callable[..., Response]:
+def _with_its_urls(functions: Any, numbers: dict[tuple[str, ...], int]) -> Callable[..., Response]:
     delete: Callable[..., Response] = functions._delete_function
 
     @wraps(delete)
@@ -159,6 +163,25 @@ def _with_its_urls(functions: Any, numbers: dict[tuple[str, str, str], int]) -> 
         return response
 
     return deleted
+
+
+def _with_lasting_url(functions: Any) -> Callable[..., Response]:
+    """Give a function that is made again the same URL: it depends on account, region, name and qualifier only."""
+    create: Callable[..., Response] = functions._create_function_url_config
+
+    @wraps(create)
+    def created(name: str, data: Any, qualifier: str | None) -> Response:
+        response = create(name, data, qualifier)
+        if response[0] != 201:
+            return response
+        key = functions._url_config_key(name, qualifier)
+        account, region = functions.get_account_id(), functions.get_region()
+        id_ = sha256(f"{account}:{region}:{key}".encode()).hexdigest()[:32]
+        configuration = functions._function_urls[key]
+        configuration["FunctionUrl"] = f"https://{id_}.lambda-url.{region}.on.aws/"
+        return functions.json_response(configuration, status=201)
+
+    return created
 
 
 def _to_a_version(functions: Any, operation: Callable[..., Response]) -> Callable[..., Response]:

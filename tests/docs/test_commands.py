@@ -113,7 +113,7 @@ def test_the_stack_of_the_pulumi_cli_exists() -> None:
     stacks = {command[command.index("--stack") + 1] for command in commands("pulumi up") if "--stack" in command}
 
     assert stacks == {"local"}
-    assert all((ROOT / f"Pulumi.{stack}.yaml").is_file() for stack in stacks)
+    assert all((ROOT / "local" / f"Pulumi.{stack}.yaml").is_file() for stack in stacks)
 
 
 @pytest.mark.parametrize("command", commands("aws"), ids=lambda command: " ".join(command[1:3]))

@@ -124,7 +124,7 @@ def test_a_failing_coordinators_message_reaches_the_user(small: Machine) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev, local"),
+        (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev"),
         (("up", "-c", "regions"), "not of the form key=value"),
         (("up", "--port", "1"), "To end it and forget all integers: "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),

@@ -238,7 +238,7 @@ def test_the_dev_stack_is_three_public_regions() -> None:
 
 
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
-    stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
+    stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "local" / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
     types = {
         r.type.split(":")[1]
@@ -254,7 +254,7 @@ def test_the_local_stack_reaches_no_service_of_aws() -> None:
 
     assert "events" in services
     assert services | {"sts"} == set(endpoints)
-    assert {url.rpartition(":")[0] for url in endpoints.values()} == {"http://127.0.0.1"}
+    assert {*endpoints.values()} == {"%ENDPOINT%"}
 
 
 @pytest.mark.parametrize("key", ["aws.region", "awsRegion", "aws:region", "aws-region"])

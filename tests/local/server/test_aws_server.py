@@ -130,10 +130,11 @@ def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder
     shutil.copytree(small.folder, folder, dirs_exist_ok=True)
     copy = Machine(folder)
 
-    for command in ("up", "outputs"):
+    for command, problem in (("outputs", "has ended. What it had is saved"), ("up", "is taken by process")):
         result = copy.run(command)
         assert result.returncode == 1
-        assert "has ended, and with it its tables" in result.stderr
+        assert problem in result.stderr
+    assert "Free it, or choose another port, which changes the URLs: " in copy.run("up").stderr
     assert copy.run("down").returncode == 0
 
     assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
@@ -165,12 +166,12 @@ def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine)
     os.killpg(small.server(), signal.SIGKILL)
     gone(small)
 
-    for command in ("up", "outputs", "demo"):
+    for command in ("outputs", "demo", "preview", "status", "logs", "lose"):
         result = small.run(command)
         assert result.returncode == 1
-        assert "has ended, and with it its tables" in result.stderr
-        assert "python -m local down" in result.stderr
-    assert small.run("down").returncode == 0
+        assert "has ended. What it had is saved; to start it again, at the same URLs: " in result.stderr
+        assert "python -m local up" in result.stderr
+    assert small.run("down").stdout == "the server had ended already; what it left is removed\n"
     assert up(small, "us-east-1")
     assert mint(small.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
 

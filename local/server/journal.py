@@ -1,0 +1,418 @@
+"""What the local AWS server has outlives it: a snapshot of all services, and a journal of what was written since.
+
+- After a graceful end (`kill`, a machine that shuts down), the snapshot has everything.
+- After a kill, the journal has every table and every item as it was last written: no write is answered before it is in
+  the journal. Of the rest (functions, roles, alarms, logs, queues), what is newer than the snapshot is lost. The next
+  `up` makes it again.
+- After a power failure, the end of the journal may be missing. So a write to any other table than those of counters and
+  receipts is on the disk before it is answered. The counters tables then count as lost: the coordinator begins above
+  all that they may have minted.
+
+A snapshot is written a second after the last change of what is no item, and when the journal is long. ministack handles
+DynamoDB's requests one after the other in the thread of its event loop, and so are both files written there.
+"""
+
+import asyncio
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+QUIET = 1.0
+"""Seconds without a change after which a snapshot is written."""
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a journal after which a snapshot is written."""
+
+TARGET = b"DynamoDB_20120810."
+READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List", "Search")
+ITEMS = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
+TABLES = frozenset({"CreateTable", "UpdateTable", "DeleteTable"})
+"""What is in the journal."""
+
+BESIDE = ("UpdateTimeToLive", "UpdateContinuousBackups", "PutResource", "DeleteResource", "Tag", "Untag")
+"""What changes no table and no item. After any other change of DynamoDB, a snapshot is written before the answer."""
+
+LOST_BY_POWER = ("-counters", "-receipts")
+"""How the tables are called whose writes don't wait for the disk: they are most of all writes."""
+
+COUNTERS = "-counters"
+
+Change = list[Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Response = tuple[int, dict[str, str], bytes]
+
+
+class Services(Protocol):
+    """What the journal needs of ministack."""
+
+    def states(self) -> Mapping[str, Any]:
+        """Return the state of every service, by name."""
+        ...
+
+    def restore(self, states: Mapping[str, Any]) -> None:
+        """Put the states of all services back."""
+        ...
+
+    def clean(self) -> None:
+        """Remove files that only the states before the last ones needed."""
+        ...
+
+    def dumped(self, document: Any) -> str:
+        """Return a state, or a part of one, as JSON."""
+        ...
+
+    def loaded(self, text: str) -> Any:
+        """Return what was dumped."""
+        ...
+
+
+class Damaged(Exception):
+    """A file isn't as it was written."""
+
+
+class Journal:
+    """The files of one server: `snapshot-<number>.json`, and `journal-<number>` with what was written after it."""
+
+    def __init__(self, folder: Path, services: Services, dynamodb: Any) -> None:
+        self._folder = folder
+        self._services = services
+        self._dynamodb = dynamodb
+        self._set, self._remove = dynamodb._set_item, dynamodb._remove_item
+        self._changes: list[Change] = []
+        self._number = 0
+        self._file: int | None = None
+        self._length = 0
+        self._incomplete = False
+        """Whether a change couldn't be written, so that only a snapshot can be trusted."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    # Reading
+
+    def restore(self) -> None:
+        """Put back what the last server here had.
+
+        Raises:
+            Damaged: a file isn't as it was written.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        numbers = sorted(_number(path) for path in self._folder.glob("snapshot-*.json"))
+        journals = sorted(_number(path) for path in self._folder.glob("journal-*"))
+        self._number = max([0, *numbers[-1:]])
+        if numbers:
+            path = self._snapshot(self._number)
+            with _damage_named(path):
+                self._services.restore(self._services.loaded(path.read_text()))
+        boot = ""
+        for number in (number for number in journals if number >= self._number):
+            path = self._journal(number)
+            *lines, _unanswered = path.read_bytes().split(b"\n")  # without a line end, no request was answered
+            for place, line in enumerate(lines, 1):
+                with _damage_named(path, place):
+                    for kind, *change in json.loads(line):
+                        if kind == "boot":
+                            (boot,) = change
+                        else:
+                            self._replay(kind, *change)
+            self._number = number
+        if boot and boot != boot_id():
+            self._lose_counters()
+
+    def _replay(self, kind: str, arn: str, *change: Any) -> None:
+        tables, place = self._dynamodb._tables, _place(arn)
+        present = tables.get_scoped(*place)
+        match kind, *change:
+            case "table", str(text):
+                table = self._services.loaded(text)
+                same = present if present is not None and present["TableId"] == table["TableId"] else None
+                table["items"] = same["items"] if same else defaultdict[str, Any](dict)
+                tables.set_scoped(*place, table)
+            case ("drop",):
+                with suppress(KeyError):
+                    del tables._data[place]
+            case "set", str(id_), key, sort, item if present is not None and present["TableId"] == id_:
+                self._set(present, key, sort, item)
+            case "remove", str(id_), key, sort if present is not None and present["TableId"] == id_:
+                self._remove(present, key, sort)
+            case _:  # of a table that was made again
+                pass
+
+    def _lose_counters(self) -> None:
+        tables = self._dynamodb._tables
+        lost = [place for place in tables._data if place[2].endswith(COUNTERS)]
+        for place in lost:
+            del tables._data[place]
+        print(f"the machine stopped without notice; these tables count as lost: {lost}", file=sys.stderr)
+
+    # Writing
+
+    def set_item(self, table: Mapping[str, Any], key: Any, sort: Any, item: Any) -> Any:
+        """Set an item, as ministack does, and note it."""
+        self._changes.append(["set", table["TableArn"], table["TableId"], key, sort, item])
+        return self._set(table, key, sort, item)
+
+    def remove_item(self, table: Mapping[str, Any], key: Any, sort: Any) -> Any:
+        """Remove an item, as ministack does, and note it."""
+        self._changes.append(["remove", table["TableArn"], table["TableId"], key, sort])
+        return self._remove(table, key, sort)
+
+    def answered(self, action: str, data: Mapping[str, Any], handle: Callable[[], Response]) -> Response:
+        """Return the response to a request of DynamoDB, once what it has changed is written."""
+        if action.startswith((*READS, *BESIDE)):
+            return handle()
+        try:
+            if self._incomplete:
+                self.save()
+            response = handle()
+            if action in TABLES:
+                self._note_table(str(data.get("TableName", "")))
+            if action in ITEMS or action in TABLES:
+                self._write()
+            else:
+                self.save()
+        except OSError as error:
+            self._incomplete = True
+            return self._refused(error)
+        return response
+
+    def _note_table(self, name: str) -> None:
+        region, account = self._dynamodb.get_region(), self._dynamodb.get_account_id()
+        name = name.rpartition("/")[2]
+        arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
+        table = self._dynamodb._tables.get_scoped(account, region, name)
+        if table is None:
+            self._changes.append(["drop", arn])
+            return
+        described = {key: value for key, value in table.items() if key not in ("items", self._dynamodb._INDEX_MEMBERS)}
+        self._changes.append(["table", arn, self._services.dumped(described)])
+
+    def _write(self) -> None:
+        if not self._changes or not self._folder.is_dir():  # or `down` has begun
+            return
+        changes, self._changes = self._changes, []
+        if self._file is None:
+            path = self._journal(self._number)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._length = 0
+            changes.insert(0, ["boot", boot_id()])
+        line = json.dumps(changes, separators=(",", ":")).encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
+        if any(not change[1].endswith(LOST_BY_POWER) for change in changes):
+            os.fsync(self._file)
+            if changes[0][0] == "boot":
+                _sync_folder(self._folder)
+        self._length += len(line)
+        if self._length > LONGEST:
+            self.save()
+
+    def _refused(self, error: OSError) -> Response:
+        message = f"{self._folder}: {error.strerror}"
+        return self._dynamodb.error_response_json("InternalServerError", message, 500)
+
+    def save(self) -> None:
+        """Write a snapshot, and begin a new journal. An `OSError` leaves the last ones as they are."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._folder.is_dir():
+            return
+        text = self._services.dumped(dict(self._services.states()))
+        path = self._snapshot(self._number + 1)
+        fresh = path.with_suffix(".new")
+        try:
+            with fresh.open("w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()  # it takes space
+            raise
+        _sync_folder(self._folder)
+        self._changes, self._incomplete, self._number = [], False, self._number + 1
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        for old in [*self._folder.glob("snapshot-*"), *self._folder.glob("journal-*")]:
+            if _number(old) < self._number:
+                old.unlink(missing_ok=True)
+        self._services.clean()
+
+    def change_soon(self) -> None:
+        """Write a snapshot when nothing has changed for `QUIET` seconds."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(QUIET, self._save_if_possible)
+
+    def _save_if_possible(self) -> None:
+        self._timer = None
+        try:
+            self.save()
+        except OSError as error:
+            print(f"no snapshot: {error}", file=sys.stderr)
+
+    def around(self, app: App) -> App:
+        """Return an ASGI application that restores what was saved at its start, and saves it at its end."""
+
+        async def called(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "lifespan":
+                await app(scope, receive, send)
+                if scope["type"] == "http" and _may_change(scope):
+                    self.change_soon()
+                return
+
+            async def received() -> Scope:
+                message = await receive()
+                if message["type"] == "lifespan.startup":
+                    try:
+                        self.restore()
+                    except Damaged as damaged:
+                        print(damaged, file=sys.stderr, flush=True)
+                        os._exit(1)  # nobody may begin without what was there
+                elif message["type"] == "lifespan.shutdown":
+                    self._save_if_possible()
+                return message
+
+            await app(scope, received, send)
+
+        return called
+
+    def _snapshot(self, number: int) -> Path:
+        return self._folder / f"snapshot-{number}.json"
+
+    def _journal(self, number: int) -> Path:
+        return self._folder / f"journal-{number}"
+
+
+def _may_change(scope: Scope) -> bool:
+    """Return whether a request may have changed anything but tables and items."""
+    path: str = scope["path"]
+    if scope["method"] in ("GET", "HEAD", "OPTIONS") or path.startswith("/_") or path.endswith("/invocations"):
+        return False
+    target = next((value for name, value in scope["headers"] if name == b"x-amz-target"), b"")
+    action = target.rpartition(b".")[2].decode()
+    if target.startswith(TARGET) and (action in ITEMS or action in TABLES):
+        return False
+    return not action.startswith((*READS, "Filter"))
+
+
+@contextmanager
+def _damage_named(path: Path, line: int | None = None) -> Generator[None]:
+    """Say in which file what can't be read is. Somebody may have written anything there."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        where = f" in line {line}" if line else ""
+        raise Damaged(f"{path} is damaged{where}: {error!r}") from error
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _place(arn: str) -> tuple[str, str, str]:
+    """Return account, region and name of a table."""
+    _, _, _, region, account, table = arn.split(":", 5)
+    return account, region, table.removeprefix("table/")
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def boot_id() -> str:
+    """Return what differs after each start of the machine, "" where that can't be known."""
+    if sys.platform == "darwin":
+        done = subprocess.run(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, check=False)
+        return done.stdout.decode().strip()
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+class Ministack:
+    """The services of ministack in this process."""
+
+    def __init__(self, app: Any, persistence: Any, functions: Any, more: dict[str, Any]) -> None:
+        self._app = app
+        self._persistence = persistence
+        self._more = more
+        """What the patches of this folder keep, by name."""
+        self._archives: set[str] = set()
+        """The files with functions' code that the last states need."""
+        self._prune: Callable[[set[str]], None] = functions._prune_orphan_code_blobs
+        functions._prune_orphan_code_blobs = self._archives.update
+
+    def states(self) -> Mapping[str, Any]:
+        """Return the state of every service, by name."""
+        self._archives.clear()
+        found = {name: state() for name, state in self._app._build_persistence_save_dict().items()}
+        patches = {name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()}
+        return {**found, "patches": patches}
+
+    def restore(self, states: Mapping[str, Any]) -> None:
+        """Put the states of all services back."""
+        for name, module in self._app._state_map.items():
+            if states.get(name):
+                self._app._get_module(module).load_persisted_state(states[name])
+        for name, entries in states["patches"].items():
+            self._more[name] |= {tuple(key): value for key, value in entries}
+
+    def clean(self) -> None:
+        """Remove files that only the states before the last ones needed."""
+        self._prune(self._archives)
+
+    def dumped(self, document: Any) -> str:
+        """Return a state, or a part of one, as JSON."""
+        return json.dumps(document, default=self._persistence._json_default)
+
+    def loaded(self, text: str) -> Any:
+        """Return what was dumped."""
+        return json.loads(text, object_hook=self._persistence._json_object_hook)
+
+
+def apply(folder: Path, app: Any, persistence: Any, functions: Any, dynamodb: Any, more: dict[str, Any]) -> Journal:
+    """Let ministack in this process restore what is in the folder, and keep it up to date."""
+    journal = Journal(folder, Ministack(app, persistence, functions, more), dynamodb)
+    dynamodb._set_item, dynamodb._remove_item = journal.set_item, journal.remove_item
+    handle = dynamodb.handle_request
+
+    @wraps(handle)
+    async def handled(method: str, path: str, headers: Mapping[str, str], body: bytes, query: Any) -> Response:
+        action = headers.get("x-amz-target", "").rpartition(".")[2]
+        try:
+            data: Any = json.loads(body) if body else {}
+        except ValueError:
+            data = {}
+        named: Mapping[str, Any] = cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
+
+        def answer() -> Response:
+            steps = handle(method, path, headers, body, query)
+            try:
+                steps.send(None)
+            except StopIteration as ended:
+                return ended.value
+            raise RuntimeError("this version of ministack waits while it handles a request of DynamoDB")
+
+        return journal.answered(action, named, answer)
+
+    dynamodb.handle_request = handled
+    return journal

@@ -1,0 +1,340 @@
+"""What the local server has outlives it: whatever ended it, `up` brings it back at its URLs, with greater integers."""
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.error
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.resources import Aws
+from tests.local.machine import HANGING, Machine, chosen, integers_of, mint
+
+pytestmark = pytest.mark.server
+
+US, EU = "us-east-1", "eu-west-1"
+
+LISTED: dict[str, tuple[str, ...]] = {
+    "lambda": ("list_functions",),
+    "dynamodb": ("list_tables",),
+    "events": ("list_rules",),
+    "cloudwatch": ("describe_alarms", "list_dashboards"),
+    "logs": ("describe_log_groups",),
+    "sqs": ("list_queues",),
+}
+"""What is listed of every service, in every region."""
+
+CHANGING = frozenset(
+    {"ResponseMetadata", "LastUsed", "storedBytes", "nextToken", "StateUpdatedTimestamp"}
+    | {"EarliestRestorableDateTime", "LatestRestorableDateTime"}
+)
+"""What another look shows differently, or what says how often somebody has looked."""
+
+
+def described(aws: Aws) -> dict[str, Any]:
+    """Return what the API says of all that there is in two regions, with all items of all tables."""
+    found: dict[str, Any] = {}
+    for region in (US, EU):
+        for service, calls in LISTED.items():
+            client: Any = aws.client(service, region)  # pyright: ignore[reportArgumentType]
+            for call in calls:
+                found[f"{region} {service} {call}"] = getattr(client, call)()
+        found |= {f"{region} {name}": value for name, value in of_functions(aws, region).items()}
+        found |= {f"{region} {name}": value for name, value in of_tables(aws, region).items()}
+        rules: Any = aws.client("events", region)
+        for rule in rules.list_rules()["Rules"]:
+            found[f"{region} targets of {rule['Name']}"] = rules.list_targets_by_rule(Rule=rule["Name"])
+    identities: Any = aws.client("iam", US)
+    for role in identities.list_roles()["Roles"]:
+        name = role["RoleName"]
+        policies = identities.list_role_policies(RoleName=name)["PolicyNames"]
+        found[f"role {name}"] = role
+        found[f"policies {name}"] = [identities.get_role_policy(RoleName=name, PolicyName=each) for each in policies]
+    return json.loads(json.dumps(without_changing(found), default=str, sort_keys=True))
+
+
+def of_functions(aws: Aws, region: str) -> dict[str, Any]:
+    client: Any = aws.client("lambda", region)
+    found: dict[str, Any] = {}
+    for function in client.list_functions()["Functions"]:
+        name = function["FunctionName"]
+        aliases = client.list_aliases(FunctionName=name)["Aliases"]
+        found |= {
+            f"code of {name}": client.get_function(FunctionName=name)["Configuration"]["CodeSha256"],
+            f"versions of {name}": client.list_versions_by_function(FunctionName=name)["Versions"],
+            f"aliases of {name}": aliases,
+            f"urls of {name}": client.list_function_url_configs(FunctionName=name)["FunctionUrlConfigs"],
+            f"concurrency of {name}": client.get_function_concurrency(FunctionName=name),
+            f"events of {name}": client.list_function_event_invoke_configs(FunctionName=name),
+        }
+        for alias in aliases:
+            try:
+                policy = client.get_policy(FunctionName=name, Qualifier=alias["Name"])["Policy"]
+            except client.exceptions.ResourceNotFoundException:
+                policy = None
+            found[f"policy of {name}:{alias['Name']}"] = policy
+    return found
+
+
+def of_tables(aws: Aws, region: str) -> dict[str, Any]:
+    client: Any = aws.client("dynamodb", region)
+    found: dict[str, Any] = {}
+    for name in client.list_tables()["TableNames"]:
+        arn = client.describe_table(TableName=name)["Table"]["TableArn"]
+        found |= {
+            f"table {name}": client.describe_table(TableName=name)["Table"],
+            f"items of {name}": items_of(client, name),
+            f"ttl of {name}": client.describe_time_to_live(TableName=name),
+            f"recovery of {name}": client.describe_continuous_backups(TableName=name),
+            f"policy of {name}": policy_of(client, arn),
+            f"tags of {name}": client.list_tags_of_resource(ResourceArn=arn),
+        }
+    return found
+
+
+def items_of(client: Any, table: str) -> list[str]:
+    """Return all items but that of the check, from which every `up` mints."""
+    found = client.scan(TableName=table, ConsistentRead=True)["Items"]
+    return sorted(json.dumps(item, sort_keys=True) for item in found if item.get("counter") != {"S": "-check"})
+
+
+def policy_of(client: Any, arn: str) -> str | None:
+    try:
+        return client.get_resource_policy(ResourceArn=arn)["Policy"]
+    except client.exceptions.PolicyNotFoundException:
+        return None
+
+
+def without_changing(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_changing(each) for key, each in value.items() if key not in CHANGING}  # pyright: ignore
+    return [without_changing(each) for each in value] if isinstance(value, list) else value  # pyright: ignore
+
+
+def ended(machine: Machine, sign: signal.Signals) -> None:
+    """End the server by a signal, as a shutdown or a crash does, and wait for its end."""
+    pid = machine.server()
+    os.killpg(pid, sign)
+    deadline = time.monotonic() + HANGING
+    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def snapshot_is_written(machine: Machine) -> None:
+    """Wait until nothing changes any more that isn't in the journal."""
+    before, same = "", 0
+    while same < 30:
+        now = " ".join(sorted(path.name for path in (machine.folder / "saved").glob("snapshot-*")))
+        before, same = now, same + 1 if now and now == before else 0
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+def test_all_is_as_before(fresh: Machine, sign: signal.Signals) -> None:
+    settings = ('counters=["integers", "orders"]', "openCounters=true")
+    assert fresh.up(US, EU, settings=settings).returncode == 0
+    urls = fresh.outputs()["urls"]
+    aws = Aws(fresh.endpoint)
+    aws.client("sqs", US).create_queue(QueueName="mine")
+    snapshot_is_written(fresh)
+    mint(urls[EU], "made-later", "PUT")
+    mint(urls[US], "orders?count=5")
+    before = described(aws)
+
+    ended(fresh, sign)
+    again = fresh.run("up", *chosen(US, EU, settings=settings))
+
+    assert again.returncode == 0, again.stderr
+    assert "started again on" in again.stdout
+    assert described(Aws(fresh.endpoint)) == before
+    assert not {"created", "updated", "replaced", "deleted"} & {*again.stdout.split()}
+    assert fresh.outputs()["urls"] == urls
+    assert mint(urls[US], "orders")[1]["integer"] == 11
+    assert mint(urls[EU], "made-later")[1]["integer"] == 2
+
+
+def test_a_call_goes_on_at_the_same_url(small: Machine) -> None:
+    """A service that runs meanwhile sees refused connections, and then greater integers."""
+    (url,) = small.outputs()["urls"].values()
+    seen: list[int] = []
+    failed = threading.Event()
+    stop = threading.Event()
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                status, document = mint(url)
+            except (urllib.error.URLError, OSError, ValueError):
+                failed.set()
+                time.sleep(0.05)
+                continue
+            if status == 200:
+                seen.append(document["integer"])
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(call)
+        while len(seen) < 5:
+            time.sleep(0.01)
+        ended(small, signal.SIGKILL)
+        assert failed.wait(HANGING)
+        assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+        count = len(seen)
+        while len(seen) < count + 5:
+            time.sleep(0.01)
+        stop.set()
+        running.result(HANGING)
+
+    assert seen == sorted({*seen})
+
+
+def test_a_repeated_key_is_known_after_a_kill(small: Machine) -> None:
+    (url,) = small.outputs()["urls"].values()
+    client: Any = Aws(small.endpoint).client("dynamodb", US)
+    before = {path: mint(url, path)[1] for path in ("", "orders")}
+    first = keyed(url)
+    assert client.list_tables()["TableNames"]
+
+    ended(small, signal.SIGKILL)
+    assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+
+    assert keyed(url) == first
+    assert mint(url)[1]["integer"] > max(before[""]["integer"], first)
+
+
+def keyed(url: str) -> int:
+    from urllib.request import Request
+
+    from tests.local.machine import OPENER
+
+    with OPENER.open(Request(url, method="POST", headers={"Idempotency-Key": "order-1"}), timeout=HANGING) as response:
+        return json.load(response)["integer"]
+
+
+def test_after_a_power_failure_integers_begin_above_all_limits(fresh: Machine) -> None:
+    """Then the journal's end may be missing. It was written in another boot."""
+    assert fresh.up(US).returncode == 0
+    (url,) = fresh.outputs()["urls"].values()
+    limit = fresh.outputs()["counters"]["integers"]["limit"]
+    snapshot_is_written(fresh)
+    assert mint(url)[1]["integer"] == 1
+    ended(fresh, signal.SIGKILL)
+    (journal,) = (fresh.folder / "saved").glob("journal-*")
+    first, *rest = journal.read_text().splitlines(keepends=True)
+    changes = json.loads(first)
+    assert changes[0][0] == "boot"
+    changes[0][1] = "another"
+    journal.write_text("".join([json.dumps(changes) + "\n", *rest[:-1]]))
+
+    result = fresh.run("up", "-c", f'regions=["{US}"]')
+
+    assert result.returncode == 0, result.stderr
+    assert "created   Table" in result.stdout
+    assert mint(url)[1]["integer"] > limit
+
+
+def test_what_was_being_written_at_the_end_is_ignored(small: Machine) -> None:
+    (url,) = small.outputs()["urls"].values()
+    snapshot_is_written(small)
+    minted = [mint(url)[1]["integer"] for _ in range(3)]
+    ended(small, signal.SIGKILL)
+    saved = small.folder / "saved"
+    (journal,) = saved.glob("journal-*")
+    journal.write_bytes(journal.read_bytes() + b'[["set", "arn:aws:dyn')
+    (snapshot,) = saved.glob("snapshot-*.json")
+    snapshot.with_name("snapshot-999.new").write_text('{"dynamodb": ')
+
+    assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+    assert mint(url)[1]["integer"] == minted[-1] + 1
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(b"\x00\xff" + path.read_bytes()[2:])
+
+
+def of_another_type(path: Path) -> None:
+    path.write_text("[5]\n")
+
+
+def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None:
+    assert fresh.up(US).returncode == 0
+    (url,) = fresh.outputs()["urls"].values()
+    snapshot_is_written(fresh)
+    mint(url)
+    ended(fresh, signal.SIGKILL)
+    (snapshot,) = (fresh.folder / "saved").glob("snapshot-*.json")
+    (journal,) = (fresh.folder / "saved").glob("journal-*")
+    damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
+    damages += [(journal, overwritten), (journal, of_another_type)]
+
+    for damaged, damage in damages:
+        whole = damaged.read_bytes()
+        damage(damaged)
+        refused = fresh.run("up", "-c", f'regions=["{US}"]')
+        damaged.write_bytes(whole)
+
+        assert refused.returncode == 1
+        assert f"{damaged} is damaged" in refused.stderr
+        assert "Traceback" not in refused.stderr
+        assert "Put this file back, or start afresh, from 1: " in refused.stderr
+
+    assert fresh.run("up", "-c", f'regions=["{US}"]').returncode == 0
+    assert mint(url)[1]["integer"] == 2
+
+
+@pytest.mark.long
+def test_no_integer_twice_however_often_it_is_killed(fresh: Machine) -> None:
+    """Clients mint blocks and make counters; the layout changes; the server is killed anywhere."""
+    settings = ("openCounters=true", "lease=10")
+    assert fresh.up(US, EU, settings=settings).returncode == 0
+    urls = fresh.outputs()["urls"]
+    seen: dict[str, list[int]] = {"": [], "orders": [], "made": []}
+    stop, lock = threading.Event(), threading.Lock()
+
+    def call(region: str, number: int) -> None:
+        while not stop.is_set():
+            counter = ("", "orders", "made")[number % 3]
+            number += 1
+            try:
+                status, document = mint(urls[region], f"{counter}?count={1 + number % 7}")
+                if status == 404:
+                    mint(urls[region], counter, "PUT")
+            except (urllib.error.URLError, OSError, ValueError):
+                time.sleep(0.05)
+                continue
+            if status == 200:
+                with lock:
+                    seen[counter] += integers_of(document)
+
+    with ThreadPoolExecutor(4) as pool:
+        running = [pool.submit(call, region, number) for number, region in enumerate((US, EU, US, EU))]
+        for round_ in range(6):
+            enough = len(seen[""]) + 20
+            deadline = time.monotonic() + HANGING
+            while len(seen[""]) < enough:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            regions = (US, EU) if round_ % 2 else (EU, US)
+            with fresh.start("up", *chosen(*regions, settings=settings)) as deploying:
+                time.sleep(0.7 * (round_ % 4))
+                ended(fresh, signal.SIGKILL)
+                deploying.communicate(timeout=HANGING)
+            result = fresh.run("up", *[option for each in settings for option in ("-c", each)])
+            assert result.returncode == 0, result.stderr
+            assert fresh.outputs()["urls"].items() <= {**urls, **fresh.outputs()["urls"]}.items()
+        stop.set()
+        for each in running:
+            each.result(HANGING)
+
+    for counter, integers in seen.items():
+        assert len(integers) == len({*integers}), counter
+        assert len(integers) > 50
