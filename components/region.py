@@ -85,6 +85,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 "LEASE": str(settings.lease),
                 **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),
                 **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
+                **({"DOMAIN": settings.domain} if settings.domain else {}),
             },
             own_environment={
                 "COUNTERS_TABLE": self.table.name,

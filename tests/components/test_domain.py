@@ -159,6 +159,17 @@ def test_a_region_that_leaves_is_in_no_shared_record(signed_domain: Deployment) 
     assert mint.inputs["environment"]["variables"]["LEAVING"] == ",".join(THREE)
 
 
+def test_a_page_learns_the_domain_where_there_is_one(signed_domain: Deployment, signed: Deployment) -> None:
+    found = {
+        mint.inputs["environment"]["variables"].get("DOMAIN", "")
+        for deployment in (signed_domain, signed)
+        for mint in deployment.of(FUNCTION)
+        if mint.inputs["name"] == f"{PREFIX}-mint"
+    }
+
+    assert found == {DOMAIN, ""}
+
+
 def test_without_function_urls_the_names_are_the_only_way(signed_domain: Deployment) -> None:
     outputs = signed_domain.outputs
 

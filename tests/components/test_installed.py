@@ -1,13 +1,16 @@
-"""Another Pulumi program installs the project and runs the five lines of the documentation, beside files of its own."""
+"""Another Pulumi program installs the project, and runs the five lines of the documentation, and tests of its own."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
+from components import testing
 from components.function import archived, version
 from local.paths import ROOT
 
@@ -110,3 +113,27 @@ def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> 
 
     assert packages == {"pulumi_global_integers", "global_integers_core", "global_integers", "bin"}
     assert {name for name in own if ".dist-info/" not in name} == sources
+
+
+def pytest_in(folder: Path, installed: Path) -> str:
+    """Run a user's tests with what is installed, and return what pytest prints."""
+    environment = {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+
+
+def test_the_shops_own_tests_pass(installed: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "python", tmp_path, dirs_exist_ok=True)
+
+    assert re.search(r"^2 passed", pytest_in(tmp_path, installed), re.MULTILINE)
+
+
+def test_the_example_of_the_mocks_passes(installed: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "python" / "__main__.py", tmp_path)
+    for name in ("trust.json", "mint.json"):
+        shutil.copy(ROOT / "examples" / "python" / name, tmp_path)
+    example = "\n".join(re.findall(r"^(?:    .*|)$", testing.__doc__ or "", re.MULTILINE))
+    imports = "import runpy\nimport pulumi\nfrom pulumi_global_integers.testing import Mocks\n"
+    (tmp_path / "test_it.py").write_text(imports + dedent(example))
+
+    assert re.search(r"^1 passed", pytest_in(tmp_path, installed), re.MULTILINE)

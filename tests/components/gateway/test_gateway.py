@@ -1,6 +1,7 @@
 """API Gateway straight to DynamoDB, where a stack asks for it."""
 
 import json
+import re
 from typing import Any
 
 import pulumi
@@ -53,9 +54,9 @@ def test_it_adds_seven_resources_a_region(on: Deployment, off: Deployment) -> No
 
 
 def test_every_region_has_a_url_that_ends_with_a_slash(on: Deployment) -> None:
-    assert on.outputs["gatewayUrls"] == {
-        region: f"https://abc{region}.execute-api.{region}.amazonaws.com/v1/" for region in TWO
-    }
+    assert list(on.outputs["gatewayUrls"]) == list(TWO)
+    for region, url in on.outputs["gatewayUrls"].items():
+        assert re.fullmatch(rf"https://\w+\.execute-api\.{region}\.amazonaws\.com/v1/", url)
 
 
 @pytest.mark.parametrize("region", TWO)
