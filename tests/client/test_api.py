@@ -56,6 +56,17 @@ def test_what_is_not_the_requested_block_is_a_failure() -> None:
         assert failure.kind is FailureKind.TRANSIENT
 
 
+def test_a_page_of_counters_is_read_or_a_failure() -> None:
+    page = api.counters("a/layouts")
+    assert page.path == "-/counters?limit=250&after=a%2Flayouts"
+    assert page.answer(response(200, {"counters": ["b"], "next": "b"})) == (["b"], "b")
+    assert page.answer(response(200, {"counters": []})) == ([], None)
+    for document in ({}, {"counters": "b"}, {"counters": [1]}, {"counters": ["b"], "next": "a/layouts"}):
+        failure = page.answer(response(200, document))
+        assert isinstance(failure, Failure), document
+        assert failure.kind is FailureKind.TRANSIENT
+
+
 def test_what_is_not_json_is_a_failure() -> None:
     for content in (b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{", b"[" * 100_000):
         failure = answer(response(200, content=content))

@@ -18,6 +18,7 @@ import pytest
 from global_integers import Integers, Unavailable, command_line
 from global_integers.client import api
 from global_integers.command_line import _check_format
+from global_integers.testing import Stack
 
 from components.function import archived, version
 from local.paths import ROOT
@@ -156,6 +157,108 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     assert all(row["epoch"] == 1 and row["latency_ms"] > 0 for row in rows)
 
 
+@pytest.mark.server
+def test_the_counters_of_a_deployment_are_listed(command: Command, direct: Urls) -> None:
+    command("create", "listed", urls=direct)
+    minted = [
+        int(n) for n in command("mint", "listed", "-n", "4", "--json", urls=direct).stdout.strip("[]\n").split(",")
+    ]
+
+    rows = {row["counter"]: row for row in json.loads(command("counters", "--json", urls=direct).stdout)}
+    assert {"integers", "orders", "listed"} <= rows.keys()
+    assert (rows["listed"]["position"], rows["listed"]["epoch"]) == (minted[-1], 1)
+    assert set(rows["listed"]["regions"]) == set(direct)
+
+
+@pytest.fixture
+def in_memory(command: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stack]:
+    """`in_memory(max_counters=9)`: a stack in memory, which the command calls whatever its URLs are."""
+
+    def stack(**options: Any) -> Stack:
+        made = Stack(**options)
+
+        def client(_: object, **options: Any) -> Integers:
+            return made.integers(**options)
+
+        monkeypatch.setattr(command_line, "Integers", client)
+        return made
+
+    return stack
+
+
+URLS = {"eu-west-1": "https://eu-west-1.test/"}
+"""Of a stack in memory: they aren't used."""
+
+
+def table_of(done: Done) -> list[list[str]]:
+    """Return the cells of a table, without its first two lines."""
+    return [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()[2:]]
+
+
+def test_the_list_goes_on_for_pages(command: Command, in_memory: Callable[..., Stack]) -> None:
+    names = [f"c{n:03}" for n in range(300)]
+    stack = in_memory(counters=names, max_counters=1000)
+    stack.integers()["c299"].take(5)
+
+    done = command("counters", urls=URLS)
+    assert (done.status, done.stderr) == (0, "")
+    assert [row[0] for row in table_of(done)] == names
+    assert table_of(done)[0] == ["c000", "1", "none yet", "-"]
+    assert table_of(done)[-1] == ["c299", "1", "13", "-"]
+
+
+def test_a_rate_counts_all_regions_between_two_looks(
+    command: Command, in_memory: Callable[..., Stack], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = in_memory(counters=["integers", "orders"], max_counters=9)
+    callers = [stack.integers(prefer=region.name) for region in stack.regions]
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        stack.tick(seconds)
+        if seconds == 10:
+            waited.append(seconds)
+            for number, caller in enumerate(callers, 1):
+                caller["orders"].take(100 * number)
+
+    monkeypatch.setattr(command_line, "sleep", wait)
+    done = command("counters", "--rate", "10", urls=URLS)
+    assert waited == [10]
+    assert table_of(done)[0] == ["integers", "1", "none yet", "0.0"]
+    counter, _, position, rate = table_of(done)[1]
+    assert (counter, position) == ("orders", "900")
+    assert 55 < float(rate) <= 60, "600 integers in ten seconds and what the requests took"
+
+
+def test_a_rate_across_epochs_is_unknown(
+    command: Command, in_memory: Callable[..., Stack], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = in_memory(max_counters=9)
+
+    def wait(_: float) -> None:
+        stack.jump()
+
+    monkeypatch.setattr(command_line, "sleep", wait)
+
+    rows = json.loads(command("counters", "--rate", "10", "--json", urls=URLS).stdout)
+    assert {row["counter"]: (row["epoch"], row["rate"]) for row in rows} == {"integers": (2, None), "orders": (2, None)}
+
+
+def test_counters_that_are_named_need_no_list(command: Command, in_memory: Callable[..., Stack]) -> None:
+    in_memory().regions[0].fail("refused")
+
+    closed = command("counters", urls=URLS)
+    assert (closed.status, closed.stdout) == (1, "")
+    assert "refuses the request: 403: counters can't be created or listed here" in closed.stderr
+    assert closed.stderr.endswith("Or name the counters: global-integers counters orders invoices\n")
+    named = command("counters", "orders", "nothing", urls=URLS)
+    orders, nothing, *reasons = table_of(named)
+    assert (named.status, orders, nothing) == (1, ["orders", "1", "none yet", "-"], ["nothing", "-", "-", "-"])
+    assert len(reasons) == 2
+    assert reasons[0][0].startswith("us-east-1: connection refused")
+    assert reasons[1][0] == "eu-west-1, ap-southeast-2: there is no counter 'nothing' in this region"
+
+
 def test_a_regions_state_is_said_in_words() -> None:
     known = {"reachable": True, "latency_ms": 12.3, "counter": "integers", "epoch": 1, "regions": ["eu-west-1"]}
     rows: list[dict[str, Any]] = [
@@ -271,6 +374,8 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
         ("mint", "--lease", "5"): "unrecognized arguments",
         ("mint", "--key", "a b"): "visible ASCII",
         ("owner", "0"): "not an integer from 1 to",
+        ("counters", "Orders"): "not a counter's name",
+        ("counters", "--rate", "0"): "not a number of seconds from 1 to 3,600",
         ("--prefer", "nowhere", "mint"): "none of the regions",
         ("status", "--prefer", "nowhere"): "none of the regions",
         ("--urls", "/no/such/file", "mint"): "no file with this path can be read",

@@ -60,6 +60,15 @@ def test_a_wrong_option_is_named(changed: dict[str, Any], message: str) -> None:
         Integers(**options)
 
 
+@pytest.mark.parametrize("client", [Integers, AsyncIntegers])
+@pytest.mark.parametrize("arguments", [(), ("http://127.0.0.1/", 7)], ids=["none", "too many"])
+def test_an_error_of_a_call_names_the_users_class(client: Any, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match=rf"^{client.__name__}\.__init__\(\)"):
+        client(*arguments)
+    with pytest.raises(TypeError, match=rf"^{client.__name__}\.from_env\(\)"):
+        client.from_env("outputs.json")
+
+
 def test_an_unknown_option_is_named_beside_those_that_there_are() -> None:
     with pytest.raises(TypeError, match=r"there is no option 'leese'; there is counter, lease, lease_seconds, timeout"):
         Integers(URLS, leese=10)  # pyright: ignore[reportCallIssue]

@@ -12,7 +12,7 @@ from coordinate.protocol.refusals import too_many
 from global_integers.client import api
 from global_integers.testing import Fault, Region, Stack, region
 from mint.api.problems import error_response
-from mint.api.request import CounterRequest, MintRequest, OwnerOf, Request, received, request_of
+from mint.api.request import CounterRequest, ListCounters, MintRequest, OwnerOf, Request, received, request_of
 from mint.model import CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
 
 from components.settings.args import GlobalIntegersArgs
@@ -96,6 +96,19 @@ def test_a_region_answers_as_a_deployed_one(direct: dict[str, str]) -> None:
         for (name, request), expected in zip(CONVERSATION, deployed, strict=True):
             assert answered(in_memory[name], request) == expected, f"{name}: {request.method} {request.path}"
     assert {status for status, _, _ in deployed} == {200, 201, 400, 404, 422, 503}
+
+
+def test_a_list_of_counters_is_that_of_a_deployed_region(direct: dict[str, str]) -> None:
+    with httpx.Client(timeout=HANG, trust_env=False) as client:
+        response = client.send(request_to(direct["us-east-1"], api.counters()))
+    status, headers, document = seen(response.status_code, response.headers, response.content)
+
+    with Stack(REGIONS, counters=document["counters"], max_counters=1000) as stack:
+        assert answered(stack.regions[0], api.counters()) == (
+            status,
+            headers,
+            {"counters": sorted(document["counters"])},
+        )
 
 
 FAULTS: dict[Fault, Exception] = {
@@ -213,6 +226,7 @@ def test_a_refused_creation_is_the_functions_response(monkeypatch: pytest.Monkey
     request = CounterRequest("create", "tickets")
     with Stack(REGIONS) as stack:
         assert answered(stack.regions[0], api.create("tickets")) == of_function(closed, request, "us-east-1")
+        assert answered(stack.regions[0], api.counters()) == of_function(closed, ListCounters(100, None), "us-east-1")
     with Stack(REGIONS, counters=[f"c{n}" for n in range(1234)], max_counters=1234) as stack:
         assert answered(stack.regions[0], api.create("c7"))[0] == 200, "it exists"
         assert answered(stack.regions[0], api.create("tickets")) == of_function(full, request, "us-east-1")

@@ -1,7 +1,7 @@
 """The client for asyncio's tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,13 @@ from .client import AnyCounter, AnyIntegers
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
+from .client.options import ClientSettings, urls_from_environment
 from .client.tasks import Tasks
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
-    import httpx  # noqa: F401 (a string below names it)
+    import httpx
 
 
 class AsyncCounter(AnyCounter):
@@ -49,6 +50,15 @@ class AsyncIntegers(AsyncCounter, AnyIntegers[AsyncCounter, "httpx.AsyncClient"]
 
     _counter = AsyncCounter
     _io = Tasks
+
+    def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[httpx.AsyncClient]]") -> None:
+        """Prepare. See `Integers`."""
+        super().__init__(urls, **options)
+
+    @classmethod
+    def from_env(cls, **options: "Unpack[ClientSettings[httpx.AsyncClient]]") -> "Self":
+        """Return a client for the URLs in the environment. See `Integers.from_env`."""
+        return cls(urls_from_environment(), **options)
 
     async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""

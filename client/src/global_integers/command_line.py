@@ -13,15 +13,16 @@ from io import TextIOWrapper
 from math import inf
 from secrets import token_hex
 from string import Formatter
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from .client import Client, api
 from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure
 from .client.options import VARIABLE, urls_from, urls_from_environment
 from .client.threads import run
-from .errors import Event, GlobalIntegersError, Requested, Unavailable
+from .errors import Event, GlobalIntegersError, Refused, Requested, Unavailable
 from .integers import Integers
+from .listing import CounterState, look, names_of
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""
@@ -182,17 +183,20 @@ def _status(integers: Integers, options: argparse.Namespace) -> int:
     return 0 if all(row["ok"] for row in rows) else 1
 
 
+def _lines(cells: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines: its heading, a rule, and its rows."""
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+    rows = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    return [rows[0], "  ".join("─" * width for width in widths), *rows[1:]]
+
+
 def _table(found: list[Row], *, colour: bool) -> str:
     """Return rows as a table, in colour for a terminal. The reasons of regions that can't mint are below it."""
-    cells = [COLUMNS, *(_cells(row) for row in found)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
-    lines: list[str] = []
-    for number, line in enumerate(cells):
-        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        if colour and number:
-            text = f"\x1b[{32 if found[number - 1]['ok'] else 31}m{text}\x1b[0m"
-        lines.append(text)
-    lines.insert(1, "  ".join("─" * width for width in widths))
+    lines = _lines([COLUMNS, *(_cells(row) for row in found)])
+    if colour:
+        lines[2:] = [
+            f"\x1b[{32 if row['ok'] else 31}m{line}\x1b[0m" for row, line in zip(found, lines[2:], strict=True)
+        ]
     lines += [f"{row['region']}: {row['reason']}" for row in found if row.get("reason")]
     return "\n".join([*lines, *dict.fromkeys(row["hint"] for row in found if row.get("hint"))])
 
@@ -209,6 +213,47 @@ def _cells(row: Row) -> tuple[str, ...]:
     position = "none yet" if type(row.get("position")) is int and row["position"] < 1 else shown("position")
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
     return (row["region"], state, latency, position, shown("epoch"), shown("counter"), shown("version"))
+
+
+def _counters(integers: Integers, options: argparse.Namespace) -> int:
+    """Print the counters, and how fast they are minted from if two looks are asked for."""
+    client = integers.client
+    try:
+        names = [api.checked_counter(name) for name in options.counters] or names_of(client)
+    except Refused as refused:
+        _say(f"{refused}\nOr name the counters: global-integers counters orders invoices")
+        return 1
+    before = states = look(client, names)
+    if options.rate is not None:
+        sleep(options.rate)
+        states = look(client, names)
+    rates = [None if options.rate is None else now.rate(then) for now, then in zip(states, before, strict=True)]
+    if options.json:
+        print(json.dumps([_row(state, rate) for state, rate in zip(states, rates, strict=True)]))
+    else:
+        cells = [_counter_cells(state, rate) for state, rate in zip(states, rates, strict=True)]
+        print(*_lines([("counter", "epoch", "position", "per second"), *cells]), *_reasons(states), sep="\n")
+    return 1 if any(state.reasons for state in states) else 0
+
+
+def _row(state: CounterState, rate: float | None) -> Row:
+    regions = {region: position for region, (position, _) in state.positions.items()}
+    of_counter = {"counter": state.counter, "epoch": state.epoch, "position": state.position, "rate": rate}
+    return {**of_counter, "regions": regions, "reasons": state.reasons}
+
+
+def _counter_cells(state: CounterState, rate: float | None) -> tuple[str, ...]:
+    position = "-" if state.position is None else str(state.position) if state.position > 0 else "none yet"
+    return state.counter, str(state.epoch or "-"), position, "-" if rate is None else f"{rate:.1f}"
+
+
+def _reasons(states: Sequence[CounterState]) -> list[str]:
+    """Return why regions don't mint counters, each reason once, with all regions that gave it."""
+    regions: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for state in states:
+        for region, reason in state.reasons.items():
+            regions[reason][region] = None
+    return [f"{', '.join(names)}: {reason}" for reason, names in regions.items()]
 
 
 def _check(integers: Integers, options: argparse.Namespace) -> int:
@@ -303,6 +348,13 @@ def _integer_to(maximum: int) -> Callable[[str], int]:
     return integer
 
 
+def _seconds(text: str) -> int:
+    """Read an option that is a number of seconds, up to an hour."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3,600")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("--urls", metavar="URL|JSON|FILE", help=f"instead of {VARIABLE}")
@@ -342,6 +394,10 @@ def _parser() -> argparse.ArgumentParser:
     owner.add_argument("integer", type=_integer_to(MAX_INTEGER))
     owner.add_argument("counter", nargs="?", help="by default the stack's default counter")
     command("create", _create, "create a counter in every region").add_argument("counter")
+    counters = command("counters", _counters, "list counters: epoch, largest integer so far, and integers per second")
+    counters.add_argument("counters", nargs="*", metavar="counter", help="by default all, which needs openCounters")
+    counters.add_argument("--rate", type=_seconds, metavar="SECONDS", help="look twice, so many seconds apart")
+    counters.set_defaults(counter=None)
     for name, act, text in (
         ("status", _status, "show whether each region can mint, its latency, position and epoch"),
         ("check", _check, "mint a few integers from every region and check them; exit with 1 if anything is wrong"),

@@ -1,6 +1,6 @@
 """The client for threads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from threading import get_ident
 from time import time
 from typing import TYPE_CHECKING
@@ -9,12 +9,13 @@ from .client import AnyCounter, AnyIntegers
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
+from .client.options import ClientSettings, urls_from_environment
 from .client.threads import Threads, run
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
-    import httpx  # noqa: F401 (a string below names it)
+    import httpx
 
 
 class Counter(AnyCounter):
@@ -79,6 +80,35 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
 
     _counter = Counter
     _io = Threads
+
+    def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[httpx.Client]]") -> None:
+        """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
+
+        Args:
+            urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
+                https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
+            options: those of `ClientSettings`, by keyword.
+
+        Raises:
+            TypeError: there is no such option.
+            ValueError: one of these is wrong.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for a domain; or
+                botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
+        """
+        super().__init__(urls, **options)
+
+    @classmethod
+    def from_env(cls, **options: "Unpack[ClientSettings[httpx.Client]]") -> "Self":
+        """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
+
+        The variable has the domain's URL, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
+        with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
+        the class.
+
+        Raises:
+            ValueError: the variable isn't set, or is wrong.
+        """
+        return cls(urls_from_environment(), **options)
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region, within `timeout` seconds. Return whether it is new.

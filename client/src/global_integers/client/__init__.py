@@ -19,11 +19,11 @@ from .domain import Domain
 from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, clients, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
-from .options import ClientSettings, Deadline, Options, urls_from_environment
+from .options import ClientSettings, Deadline, Options
 from .signing import Signature, signatures
 
 if TYPE_CHECKING:
-    from typing import Self, Unpack
+    from typing import Unpack
 
     from .tasks import Tasks
     from .threads import Threads
@@ -355,7 +355,10 @@ class AnyCounter:
 
 
 class AnyIntegers(AnyCounter, Generic[C, H]):
-    """What `Integers` and `AsyncIntegers` have in common. `C` is the class of their counters, `H` of HTTP clients."""
+    """What `Integers` and `AsyncIntegers` have in common. `C` is the class of their counters, `H` of HTTP clients.
+
+    They define the methods that a user calls with arguments themselves, so that Python's errors name them.
+    """
 
     _counter: type[C]
     _io: "Callable[[], Threads | Tasks]"
@@ -363,35 +366,9 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
     """What deadlines and pauses are measured by, in seconds. That of `global_integers.testing` stands still."""
 
     def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[H]]") -> None:
-        """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
-
-        Args:
-            urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
-                https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
-            options: those of `ClientSettings`, by keyword.
-
-        Raises:
-            TypeError: there is no such option.
-            ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for a domain; or
-                botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
-        """
         checked = Options.of(urls, options, self._clock)
         super().__init__(Client(checked, self._io()), checked.counter)
         self.client.counters[""] = self
-
-    @classmethod
-    def from_env(cls, **options: "Unpack[ClientSettings[H]]") -> "Self":
-        """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
-
-        The variable has the domain's URL, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
-        with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
-        the class.
-
-        Raises:
-            ValueError: the variable isn't set, or is wrong.
-        """
-        return cls(urls_from_environment(), **options)
 
     def __getitem__(self, counter: str) -> C:
         """Return a counter. It is always the same object as long as you keep it, so its lease is shared.

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
+from urllib.parse import quote
 
 from ..errors import FailedEverywhere, UnknownCounter, UnknownOwner
 
@@ -253,6 +254,21 @@ def status(counter: str = "") -> ApiRequest[Mapping[str, Any]]:
     """Return the request for the state of a counter, "" for the default one, in a region."""
     path = f"-/status?counter={checked_counter(counter)}" if counter else "-/status"
     return ApiRequest(path, "GET", path, lambda _, document: document)
+
+
+def counters(after: str = "") -> ApiRequest[tuple[list[str], str | None]]:
+    """Return the request for a page of a region's counters. Its answer is their names, and the next page's `after`."""
+
+    def read(_: ApiResponse, document: Mapping[str, Any]) -> tuple[list[str], str | None]:
+        found, following = document.get("counters"), document.get("next")
+        names = cast("list[object]", found) if isinstance(found, list) else [None]
+        listed = [name for name in names if isinstance(name, str) and COUNTER_NAME.fullmatch(name)]
+        if len(listed) != len(names) or following == after:
+            raise Unreadable("the response is no page of a list of counters")
+        return listed, following if isinstance(following, str) else None
+
+    path = f"-/counters?limit=250&after={quote(after, safe='')}" if after else "-/counters?limit=250"
+    return ApiRequest("the list of counters", "GET", path, read)
 
 
 def default_counter() -> ApiRequest[str]:

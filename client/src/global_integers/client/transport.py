@@ -189,8 +189,8 @@ MAX_RESPONSE = 1_000_000
 """Bytes. This API sends no larger responses to a client, and compresses none."""
 
 ENDED = (
-    "If that is the deployment on this machine, it may have ended. `.venv/bin/python -m local up` starts a new one, "
-    "with other URLs (`.venv/bin/python -m local outputs --json`)"
+    "If that is the deployment on this machine, it may have ended. `.venv/bin/python -m local up` starts it again, at "
+    "the same URLs"
 )
 """The hint if nothing listens on a port of this machine."""
 

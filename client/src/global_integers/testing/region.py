@@ -31,6 +31,12 @@ OF_FUNCTION: Mapping[Fault, tuple[int, str, Mapping[str, str]]] = {
 }
 """The status, the detail and the headers of the faults in which the function answers."""
 
+CLOSED = (
+    "counters can't be created or listed here; an operator can add one to the setting counters and deploy, invoke the "
+    "coordinator, or turn on openCounters"
+)
+"""What a region says if `openCounters` is off."""
+
 KEY_SECONDS = 24 * 3600
 """How long a region keeps an Idempotency-Key: the default of the setting `idempotencyHours`."""
 
@@ -144,6 +150,8 @@ class Region:
                 return self._response(200, {"status": "ok", "region": self.name})
             case ["-", "status"]:
                 return self._status(request.url.params.get("counter", default))
+            case ["-", "counters"]:
+                return self._list(int(request.url.params.get("limit", 100)), request.url.params.get("after", ""))
             case [counter, integer] if integer.isdigit():
                 return self._owner(counter, int(integer))
             case [counter] if method == "PUT":
@@ -210,11 +218,7 @@ class Region:
     def _create(self, counter: str) -> "httpx.Response":
         stack = self._stack
         if stack.max_counters == 0:
-            why = (
-                "counters can't be created or listed here; an operator can add one to the setting counters and deploy, "
-                "invoke the coordinator, or turn on openCounters"
-            )
-            return self._problem(403, why)
+            return self._problem(403, CLOSED)
         if counter in RESERVED:
             return self._problem(400, reserved(counter))
         is_new = counter not in stack.counters
@@ -231,6 +235,13 @@ class Region:
         document: dict[str, Any] = {"counter": counter, "epoch": epoch, "base": stack.base(epoch)}
         document |= {"limit": stack.base(epoch + 1) - 1, "regions": places, "pending": []}
         return self._response(201 if is_new else 200, document)
+
+    def _list(self, limit: int, after: str) -> "httpx.Response":
+        if self._stack.max_counters == 0:
+            return self._problem(403, CLOSED)
+        names = [name for name in sorted(self._stack.counters) if name > after]
+        following = {"next": names[limit - 1]} if len(names) > limit else {}
+        return self._response(200, {"counters": names[:limit], **following})
 
     def _status(self, counter: str) -> "httpx.Response":
         stack, exists, left = self._stack, counter in self._stack.counters, self.fault == "left"

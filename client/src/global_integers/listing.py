@@ -1,0 +1,90 @@
+"""The counters of a stack, what they have minted, and how fast: for the command `global-integers counters`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from .client import Client, api
+from .client.api import Failure
+from .client.threads import run
+
+
+@dataclass
+class CounterState:
+    """A counter as the regions that answered saw it.
+
+    Attributes:
+        epoch: the newest one that a region knows; None: no region knows the counter.
+        at: the client's time of the answers.
+        positions: region → the last integer that it has minted, and its stride, in that epoch.
+        reasons: region → why it doesn't mint the counter.
+    """
+
+    counter: str
+    at: float
+    epoch: int | None = None
+    positions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def position(self) -> int | None:
+        """The largest integer minted so far; below 1 before the first one. None: unknown."""
+        return max((position for position, _ in self.positions.values()), default=None)
+
+    def rate(self, before: "CounterState") -> float | None:
+        """Return the integers per second since an earlier look, with those that functions have leased.
+
+        None: it isn't known, since the epoch has changed or other regions answered.
+        """
+        if self.epoch is None or self.epoch != before.epoch or self.positions.keys() != before.positions.keys():
+            return None
+        minted = sum((now - before.positions[region][0]) / stride for region, (now, stride) in self.positions.items())
+        return minted / max(self.at - before.at, 0.001)
+
+
+def names_of(client: Client) -> list[str]:
+    """Return the names of all counters that a region lists, in alphabetical order.
+
+    Raises:
+        Refused: the stack doesn't list its counters (`openCounters` is off).
+        Unavailable: all regions failed.
+    """
+    names: set[str] = set()
+    after: str | None = ""
+    while after is not None:
+        page, after = run(client.call(api.counters(after), client.options.deadline()))
+        names |= {*page}
+    return sorted(names)
+
+
+def look(client: Client, counters: Iterable[str]) -> list[CounterState]:
+    """Ask all regions, at the same time, for the state of one counter after the other."""
+    run(client.locate(client.options.deadline()))
+    return [_state(client, counter, client.regions.names) for counter in counters]
+
+
+def _state(client: Client, counter: str, regions: Sequence[str]) -> CounterState:
+    request = api.status(counter)
+    calls = [partial(client.ask, region, request) for region in regions]
+    answers = run(client.io.run_all(calls, client.options.timeout))
+    state = CounterState(counter, client.options.clock())
+    for asked, answer in zip(regions, answers, strict=True):
+        if isinstance(answer, Mapping):
+            _add(state, asked, answer)
+        else:
+            state.reasons[asked] = answer.reason if isinstance(answer, Failure) else "no response"
+    return state
+
+
+def _add(state: CounterState, asked: str, answer: Mapping[str, Any]) -> None:
+    region = str(answer.get("region", asked))  # at a domain, any region may answer
+    epoch, position, stride = (answer.get(name) for name in ("epoch", "position", "stride"))
+    if answer.get("reason"):
+        state.reasons[region] = str(answer["reason"])
+    if type(epoch) is not int or type(position) is not int or type(stride) is not int or stride < 1:
+        return
+    if state.epoch is None or epoch > state.epoch:
+        state.epoch, state.positions = epoch, {}
+    if epoch == state.epoch:
+        state.positions[region] = position, stride
