@@ -65,7 +65,8 @@ def _without_minting(
             from .api.pages import page
 
             layouts, item = table.recorded(counter).layouts, table.find(counter)
-            return page(counter, region, layouts, item, open_counters="OPEN_COUNTERS" in os.environ)
+            is_open, domain = "OPEN_COUNTERS" in os.environ, os.environ.get("DOMAIN", "")
+            return page(counter, region, layouts, item, open_counters=is_open, domain=domain)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 

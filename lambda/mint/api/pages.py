@@ -86,21 +86,23 @@ def status_page(document: Mapping[str, Any], base: int) -> Response:
         ANOTHER,
         _links({f"../{counter}": f"Mint from {counter}"}),
     )
-    return _page(f"Status of {counter}", f"status in <b>{escape(here)}</b>", content, form_action="'self'")
+    return _page(f"Status of {counter}", f"status in {_here(here)}", content, form_action="'self'")
 
 
 def owner_page(document: Mapping[str, Any], here: str) -> Response:
     """Return the document about an integer's owner as a page. `here` is the region that answers."""
-    counter, integer, region = escape(document["counter"]), str(document["integer"]), escape(document["region"])
-    asked = f"not known here; ask {escape(document['ask'])}" if "ask" in document else "not known in any region"
+    counter, integer, region = escape(document["counter"]), str(document["integer"]), document["region"]
+    asked = (
+        f"not known here; ask <bdi>{escape(document['ask'])}</bdi>" if "ask" in document else "not known in any region"
+    )
     shown = {name: _shown(document[name]) for name in OWNER} | {"region": _region(document["region"])}
     content = (
         f'<p class="large{" long" * (len(integer) > 8)}">{integer}</p>',
-        f'<p class="note">{integer} of the counter <b>{counter}</b> belongs to <b>{region}</b>.</p>',
+        f'<p class="note">{integer} of the counter <b>{counter}</b> belongs to {_here(region)}.</p>',
         _table(OWNER, shown | ({"minted": asked} if document["minted"] is None else {})),
         _links({f"../{counter}": f"Mint from {counter}", f"../-/status?counter={counter}": f"Status of {counter}"}),
     )
-    return _page(f"Owner of {integer}", f"owner, according to <b>{escape(here)}</b>", content)
+    return _page(f"Owner of {integer}", f"owner, according to {_here(here)}", content)
 
 
 def problem_page(problem: Problem, here: str, root: str) -> Response:
@@ -112,7 +114,7 @@ def problem_page(problem: Problem, here: str, root: str) -> Response:
         f"<p>The other regions: {instead}</p>" * bool(instead),
         _links({root: "Mint", f"{root}-/status": "Status"}),
     )
-    said = f"response from <b>{escape(here)}</b>"
+    said = f"response from {_here(here)}"
     return _page(title, said, content, status=problem.status, headers=problem.headers)
 
 
@@ -137,7 +139,11 @@ def _links(links: Mapping[str, str]) -> str:
 def _region(name: str) -> str:
     """Return a region's name after its colour, as SVG: the page's policy allows no style of an element's own."""
     square = f'<rect width="13" height="13" rx="3" fill="{colour_of(name)}"/>'
-    return f'<svg width="13" height="13" aria-hidden="true">{square}</svg>{escape(name)}'
+    return f'<svg width="13" height="13" aria-hidden="true">{square}</svg><bdi>{escape(name)}</bdi>'
+
+
+def _here(region: str) -> str:
+    return f"<b><bdi>{escape(region)}</bdi></b>"
 
 
 def _shown(value: Any) -> str:
@@ -208,10 +214,12 @@ def page(
     item: CounterItem | None,
     *,
     open_counters: bool,
+    domain: str = "",
 ) -> Response:
     """Return the page that mints. It says if this region doesn't have the counter, or has left the layout.
 
-    `layouts` are those that this region knows, the oldest first. With `open_counters`, callers may list counters.
+    `layouts` are those that this region knows, the oldest first. With `open_counters`, callers may list counters. At
+    the stack's `domain`, or a region's name below it, the page leads to the other regions.
     """
     can_mint = item is not None and item.issued < item.ceiling
     if item and layouts and item.epoch > layouts[-1].epoch:
@@ -227,6 +235,7 @@ def page(
         "exists": item is not None,
         "instead": [] if can_mint else regions_instead(item),
         "open": open_counters,
+        "domain": domain,
     }
     # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
     script = json.dumps(data).replace("<", "\\u003c")

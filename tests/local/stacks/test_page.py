@@ -84,6 +84,42 @@ def test_it_mints_one_and_lights_it_up_on_the_number_line(page: Page, url: str) 
     assert page.locator("#regions").inner_text().split() == ["1", "us-east-1", "2", "eu-west-1", "3", "ap-southeast-2"]
 
 
+def test_nothing_is_said_to_be_minted_before_it_is(page: Page) -> None:
+    assert page.locator("header").inner_text().split("\n") == ["Global integers", f"region {REGION}"]
+    expect(page.locator("#note")).to_have_text("Nothing minted yet.")
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "1.5", "many", "1001", ""])
+def test_a_wrong_count_in_the_url_is_told(page: Page, url: str, count: str) -> None:
+    page.goto(f"{url}?count={count}")
+
+    expect(page.get_by_role("alert")).to_have_text(
+        f"count '{count}' is not an integer from 1 to 1000, the most that this page mints."
+    )
+    expect(page.get_by_label("How many")).to_have_value("1")
+    page.goto(f"{url}?count=1000")
+    expect(page.get_by_label("How many")).to_have_value("1000")
+    expect(page.locator("#wrong")).to_be_empty()
+
+
+def test_it_looks_an_owner_up(page: Page, url: str) -> None:
+    page.get_by_label("Counter").fill("orders")
+    page.get_by_label("Owner of").fill("7")
+    page.get_by_role("button", name="Show").click()
+
+    expect(page).to_have_url(f"{url}orders/7")
+    expect(page.locator(".note")).to_have_text("7 of the counter orders belongs to us-east-1.")
+
+
+@pytest.mark.parametrize("wrong", ["", "0", "-1", "1.5", "seven", "1" * 17])
+def test_an_owner_of_no_integer_is_not_even_asked_for(page: Page, url: str, wrong: str) -> None:
+    page.get_by_label("Owner of").evaluate("(input, wrong) => { input.value = wrong }", wrong)
+    page.get_by_role("button", name="Show").click()
+
+    assert page.get_by_label("Owner of").evaluate("input => input.matches(':invalid')")
+    expect(page).to_have_url(url)
+
+
 def test_opening_and_reloading_mint_nothing(context: BrowserContext, url: str) -> None:
     before = mint(url)[1]["integer"]
     for _ in range(3):
@@ -332,9 +368,9 @@ def test_an_integer_with_an_unknown_owner_has_no_regions_colour(page: Page, url:
 LAYOUTS = [Layout(1, 1, ("us-east-1", REGION)), Layout(2, 21, ("us-east-1", "ap-southeast-2", REGION))]
 
 
-def opened_with(page: Page, url: str, layouts: Sequence[Layout], item: CounterItem) -> None:
+def opened_with(page: Page, url: str, layouts: Sequence[Layout], item: CounterItem, *, domain: str = "") -> None:
     """Open the page as a region shows it that knows these layouts and has this item."""
-    shown = minting_page("integers", REGION, layouts, item, open_counters=False)
+    shown = minting_page("integers", REGION, layouts, item, open_counters=False, domain=domain)
     page.route(url, lambda route: route.fulfill(headers=shown["headers"], body=shown["body"]))
     page.goto(url)
 
@@ -368,6 +404,55 @@ def test_a_region_that_was_unreachable_shows_what_it_still_mints(page: Page, url
     regions = ("us-east-1", REGION, "us-east-1", "ap-southeast-2", REGION)
     assert page.locator("#regions i").evaluate_all(colours) == [colour_of(region) for region in regions]
     assert set(page.locator("#line li").evaluate_all(colours)) == {colour_of(region) for region in regions}
+
+
+@pytest.mark.parametrize("host", ["localhost", f"{REGION}.localhost"])
+def test_at_the_domain_it_leads_to_the_other_regions(page: Page, host: str) -> None:
+    item = CounterItem(16, 2, 20, 1, fenced=False, attributes={})
+    opened_with(page, f"http://{host}:4566/", LAYOUTS, item, domain="localhost")
+
+    links = page.locator("#regions a")
+    assert links.all_inner_texts() == ["1 us-east-1", "2 ap-southeast-2"], "those of the newest layout, without itself"
+    assert links.evaluate_all("all => all.map(a => a.href)") == [
+        f"http://{region}.localhost:4566/integers" for region in ("us-east-1", "ap-southeast-2")
+    ]
+
+
+def test_elsewhere_it_knows_no_urls_of_the_others(page: Page, url: str) -> None:
+    opened_with(page, url, LAYOUTS, CounterItem(24, 3, 81, 2, fenced=False, attributes={}), domain="shop.example")
+
+    expect(page.locator("#regions li")).to_have_count(3)
+    expect(page.locator("#regions a")).to_have_count(0)
+
+
+BROKEN = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = [];
+  for (let node; (node = walker.nextNode());)
+    for (const found of node.data.matchAll(/[a-z]{2}-[a-z]+-\\d/g)) {
+      const range = document.createRange();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      if (range.getClientRects().length > 1) broken.push(`${innerWidth}: ${found[0]}`);
+    }
+  return broken;
+}"""
+"""The names of regions in a page's text that take two lines."""
+
+
+@pytest.mark.parametrize("path", ["", "nothing", "integers/299999999", "-/status?counter=nothing", "nothing/1"])
+def test_no_regions_name_is_broken(page: Page, url: str, path: str) -> None:
+    page.goto(url + path)
+    if not path:
+        minted(page)
+        page.get_by_label("Counter").fill("nowhere")
+        page.get_by_role("button", name="Mint").click()
+        expect(page.locator("#wrong")).not_to_be_empty()
+
+    broken: list[str] = []
+    for width in range(300, 700, 7):
+        page.set_viewport_size({"width": width, "height": 640})
+        broken += page.evaluate(BROKEN)
+    assert broken == []
 
 
 def test_a_change_of_layout_shows_with_the_next_mint(page: Page, url: str) -> None:

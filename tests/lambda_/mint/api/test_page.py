@@ -51,7 +51,15 @@ def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
         "exists": True,
         "instead": [],
         "open": False,
+        "domain": "",
     }
+
+
+def test_the_page_knows_the_stacks_domain(ask: Ask, stack: Stack) -> None:
+    laid_out("us-east-1", "eu-west-1")
+    stack.monkeypatch.setenv("DOMAIN", "integers.example.com")
+
+    assert data_of(ask("GET", "/", accept="text/html")["body"])["domain"] == "integers.example.com"
 
 
 def test_the_page_knows_what_its_region_mints_now(ask: Ask, stack: Stack) -> None:
