@@ -49,6 +49,7 @@ from components.domain.capacity import PER_EXECUTION, capacity
 from components.gateway.templates import minted_template, refused_template
 from components.settings import PUBLIC_CONCURRENCY
 from components.settings.aws_regions import partitions
+from components.settings.rules import MAX_DOMAIN
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.names import MAX_BLOCK, MAX_LISTED
 from local.apigateway.rest_api import render
@@ -200,10 +201,10 @@ def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
 def requests() -> Iterator[Sent]:
     """Yield the worst requests that strangers can send, of every route and format, and some that nobody can."""
     leaving = {"LEAVING": ",".join(regions())}
-    closed = {"OPEN_COUNTERS": ""}
+    closed, domain = {"OPEN_COUNTERS": ""}, {"DOMAIN": "d" * MAX_DOMAIN}
     key = "k" * 255
     for path, operation in (("/", "/"), (f"/{LONG}", "/{counter}")):
-        yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER})
+        yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER}, domain)
         yield Sent(PAGE, "GET", operation, path, {"accept": BROWSER}, leaving)
         for method in ("GET", "POST"):
             for number, accept in enumerate(FORMATS):

@@ -13,7 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS: dict[str, list[str | dict[str, str]]] = PYPROJECT["dependency-groups"]
 PROGRAM: list[str] = PYPROJECT["project"]["dependencies"]
-FILES = ("requirements.txt", "requirements-local.txt", "requirements-dev.txt", "bench/requirements.txt")
+FILES = (
+    "requirements.txt",
+    "requirements-local.txt",
+    "requirements-dev.txt",
+    "bench/requirements.txt",
+    "docs/site/requirements.txt",
+)
 
 ENTRY = re.compile(
     r"(?P<requirement>\S+==\S+(?: ; .+?)?)"
@@ -50,6 +56,7 @@ def wanted(file: str) -> list[Requirement]:
         "requirements-local.txt": [*PROGRAM, *group("local")],
         "requirements-dev.txt": [*PROGRAM, *group("dev")],
         "bench/requirements.txt": group("bench"),
+        "docs/site/requirements.txt": [*PROGRAM, *group("site")],
     }
     return [Requirement(text) for text in lists[file]]
 

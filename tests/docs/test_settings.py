@@ -59,7 +59,7 @@ def shown(entry: dict[str, Any]) -> str:
     if "default" not in entry:
         return "required"
     default = entry["default"]
-    return f"`{default if isinstance(default, str) else json.dumps(default)}`"
+    return f"`{default if default and isinstance(default, str) else json.dumps(default)}`"
 
 
 def test_the_project_file_has_the_settings_of_the_program() -> None:
@@ -68,6 +68,7 @@ def test_the_project_file_has_the_settings_of_the_program() -> None:
 
 def test_the_page_has_the_settings_of_the_program() -> None:
     assert "| `memorySize` | integer | `256` |" in PAGE.read_text()
+    assert '| `domain` | string | `""` |' in PAGE.read_text()
     assert PAGE.read_text() == page(PAGE.read_text()), "python -m tests.docs.test_settings"
 
 

@@ -1,6 +1,7 @@
 """A deployment to run the recipes against, as a user would."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Generator
@@ -45,11 +46,16 @@ def as_a_new_user(machine: Machine, script: str) -> Result:
 
 @pytest.fixture(scope="session")
 def readme(nothing_runs: Machine) -> Result:
-    """What the README's commands print that deploy without make, and mint. They get a port."""
+    """What the README's lines print that deploy without make, and mint. They get a port."""
     _, deploy, _ = blocks("Without make", "README.md")[0][1].splitlines()
-    *_, (_, use) = blocks("Use it", "README.md")
+    _, (_, program), (_, use) = blocks("Use it", "README.md")
     deploy = deploy.replace("local up", "local up --port 0")
-    result = as_a_new_user(nothing_runs, f"{deploy}\n{use.replace('curl', 'curl -sS')}")
+    urls = 'export GLOBAL_INTEGERS_URLS="$(.venv/bin/python -m local outputs urls --json)" PYTHONPATH=client/src'
+    shown = re.sub(r"^(integers\.next.*\))  #", r"print(\1)  #", program, flags=re.MULTILINE)
+    shown = shown.replace("(lease", '(prefer="us-east-1", lease')  # which is the nearest differs from run to run
+    python = f".venv/bin/python - <<'END'\n{shown}END"
+    script = "\n".join([deploy, urls, python, "unset PYTHONPATH", use.replace("curl", "curl -sS")])
+    result = as_a_new_user(nothing_runs, script)
     assert result.returncode == 0, result.stderr
     return result
 

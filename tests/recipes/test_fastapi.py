@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from global_integers import AsyncIntegers
+from global_integers.testing import Stack
 
 from local.paths import ROOT
 from tests.local.machine import OPENER, Machine
@@ -136,3 +137,30 @@ def test_orders_have_numbers_of_their_own_or_are_refused(region: Region, tmp_pat
     taken, refused = asyncio.run(take())
     assert len({answer.json()["number"] for answer in taken}) == 100
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+
+
+def test_an_order_waits_for_one_silent_region_but_not_for_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    stack = Stack(counters=["orders"])
+    monkeypatch.setattr(AsyncIntegers, "from_env", stack.async_integers)
+    app = runpy.run_path(str(tmp_path / "shop.py"))["app"]
+
+    async def take() -> tuple[list[int], float]:
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://shop.test") as http,
+        ):
+            statuses: list[int] = []
+            began = stack._clock()
+            for silent in (0, 1, 3):
+                for region in stack.regions[:silent]:
+                    region.fail("timeout")
+                app.state.numbers.drop()
+                began = stack._clock()
+                statuses.append((await http.post("/orders", json={"item": "tea"})).status_code)
+            return statuses, stack._clock() - began
+
+    statuses, seconds = asyncio.run(take())
+    assert statuses == [201, 201, 503]
+    assert seconds < 6, "by the clock of the stack"

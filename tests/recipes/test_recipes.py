@@ -12,11 +12,14 @@ import subprocess
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from global_integers import Integers, UnknownCounter
+from global_integers.testing import Stack
 from mint.grants import FUTURE
 
 from global_integers_core.records import ASKED_KEY
@@ -45,12 +48,15 @@ def nothing_left(aws: Client) -> Generator[None]:
 @pytest.mark.server
 def test_the_readmes_commands_deploy_and_mint(readme: Result) -> None:
     install, _, test = blocks("Without make", "README.md")[0][1].splitlines()
-    *_, (_, use) = blocks("Use it", "README.md")
-    (shown,) = [document for line in use.splitlines() for document in re.findall("# ({.*})", line)]
-    minted = re.findall(r"\{.*?\}", readme.stdout.rpartition("\n")[2])
+    _, (_, program), (_, use) = blocks("Use it", "README.md")
+    integers = re.findall(r"^integers\.next.*# (\d+)", program, re.MULTILINE)
+    shown = re.findall("# ({.*})", use)
+    printed = readme.stdout.rpartition("local down\n")[2]
 
-    assert {**json.loads(minted[0]), "integer": 0} == {**json.loads(shown), "integer": 0}
-    assert len(minted) == 2
+    assert printed.splitlines()[:2] == integers
+    assert re.findall(r"\{.*?\}", printed)[0] == shown[0]
+    assert len(re.findall(r"\{.*?\}", printed)) == 2
+    assert "defaultCounter:" not in readme.stdout, "the URLs are printed once, by the demo"
     assert "just minted" in readme.stdout, "the demo's table"
     assert "-m venv .venv" in install
     assert (ROOT / install.rpartition(" ")[2]).is_file()
@@ -182,6 +188,45 @@ def test_a_mistyped_number_is_told(tmp_path: Path) -> None:
                 read(f"INV-{mistyped}")
     for nonsense in ("", "INV-", "INV--1", "INV-x", "INV-٤٢"):
         with pytest.raises(ValueError, match="not an invoice number"):
+            read(nonsense)
+
+
+def test_a_number_begins_again_every_year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (_, code), *_ = blocks("Numbers that begin again every year")
+    (tmp_path / "numbers.py").write_text(code)
+    with Stack(counters=["integers", "invoices-2026", "invoices-2027"]) as stack:
+        monkeypatch.setattr(Integers, "from_env", stack.integers)
+        number = runpy.run_path(str(tmp_path / "numbers.py"))["number"]
+        before, after = (datetime(2026, 12, 31, 22, 59, second, tzinfo=UTC) for second in (58, 59))
+        midnight = datetime(2026, 12, 31, 23, 0, tzinfo=UTC)  # in Berlin
+        keys = [f"order-{n}" for n in range(4)]
+
+        old = [number(before, keys[0]), number(after, keys[1])]
+        new = [number(midnight, keys[2]), number(midnight, keys[3])]
+        assert re.fullmatch(r"2026-00000\d 2026-00000\d", " ".join(old))
+        assert re.fullmatch(r"2027-00000\d 2027-00000\d", " ".join(new))
+        assert len({*old, *new}) == 4
+        assert number(before, keys[0]) == old[0], "a retry after midnight gives the same"
+        with pytest.raises(UnknownCounter):
+            number(datetime(2028, 1, 1, tzinfo=UTC), "order-5")
+        with pytest.raises(ValueError, match="time zone"):
+            number(datetime(2026, 1, 1), "order-6")  # noqa: DTZ001
+
+
+def test_a_sqid_is_read_back_and_no_other_spelling_is(tmp_path: Path) -> None:
+    (_, code), *_ = blocks("Numbers that don't tell how many there are")
+    (tmp_path / "numbers.py").write_text(code)
+    namespace = runpy.run_path(str(tmp_path / "numbers.py"))
+    shown, read = namespace["shown"], namespace["read"]
+
+    for n, text in re.findall(r"^# (\d+) → (\w+)$", code, re.MULTILINE):
+        assert shown(int(n)) == text
+    every = [*range(1, 2000), 10**6, 10**9, 2**53 - 1]
+    assert [read(shown(n)) for n in every] == every
+    assert len({shown(n) for n in every}) == len(every)
+    assert {len(shown(n)) for n in every[:-1]} == {8}
+    for nonsense in ("", "zzzz", "AAAAAAAA", "order-17", shown(1)[:-1], namespace["sqids"].encode([1, 2])):
+        with pytest.raises(ValueError, match="not one of our numbers"):
             read(nonsense)
 
 

@@ -1,0 +1,88 @@
+"""Where the documentation spells a default of `Pulumi.yaml`, or what follows from one, it is the default in force.
+
+The table of docs/settings.md is generated (test_settings.py).
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import yaml
+
+from local.paths import ROOT
+from tests.docs.test_settings import TABLE
+
+DEFAULTS: dict[str, Any] = {
+    key: entry["default"]
+    for key, entry in yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"].items()
+    if "default" in entry
+}
+
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
+
+WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def spelt(number: int) -> str:
+    """Return a number as running text has it."""
+    return WORDS[number] if 0 < number < len(WORDS) else f"{number:,}"
+
+
+HALF_WINDOW = DEFAULTS["window"] // 2
+
+STATED = [
+    ("api.md", f"within {DEFAULTS['idempotencyHours']} hours (`idempotencyHours`)"),
+    ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
+    ("openapi.yaml", f"within {DEFAULTS['idempotencyHours']} hours (setting `idempotencyHours`)"),
+    ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
+    (
+        "layouts.md",
+        f"`window` integers ([setting](settings.md#window-and-headroom), by default {DEFAULTS['window']:,})",
+    ),
+    ("layouts.md", f"{3 * DEFAULTS['window']:,} integers with three regions and the default"),
+    ("layouts.md", f"with the default, about {round(HALF_WINDOW / 1000 / 3600)} hours at 1,000 integers per second"),
+    ("layouts.md", f"in each region, {int(HALF_WINDOW / 86400)} days at one"),
+    ("layouts.md", f"`headroom` integers (default {DEFAULTS['headroom']:,})"),
+    ("layouts.md", f"every {spelt(DEFAULTS['scheduleMinutes'])} minutes (`scheduleMinutes`)"),
+    ("layouts.md", f"usually within {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
+    ("layouts.md", f"with a run every {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
+    ("operations.md", "| 3 × `scheduleMinutes` + 5 |"),  # another five
+    ("performance.md", f"[runs every {spelt(DEFAULTS['scheduleMinutes'])} minutes](layouts.md"),
+    ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
+    ("settings.md", f"| up to `headroom` for each region | {3 * DEFAULTS['headroom']:,} |"),
+    ("settings.md", f"| up to a window for each region | {3 * DEFAULTS['window']:,} |"),
+    ("settings.md", f"for about {round(HALF_WINDOW / 1000 / 3600)} hours without the home region"),
+]
+
+
+@pytest.mark.parametrize(("page", "text"), STATED, ids=str)
+def test_a_stated_default_is_the_one_in_force(page: str, text: str) -> None:
+    assert text in " ".join((ROOT / "docs" / page).read_text().split())
+
+
+def sentences(text: str) -> Iterable[str]:
+    """Return the sentences of a page, and the rows of its tables, without the table of all settings."""
+    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", TABLE.sub("", text))
+
+
+def spellings(default: int) -> list[str]:
+    """Return how a number may be written."""
+    million = [f"{default // 1_000_000:,} million"] if default >= 1_000_000 else []
+    return [str(default), f"{default:,}", spelt(default), *million]
+
+
+def test_no_default_is_stated_that_is_not_compared() -> None:
+    """A sentence with a setting's name and the number that is its default is in the list above."""
+    found: list[str] = []
+    for page in PAGES:
+        stated = [text for name, text in STATED if name == page.name]
+        for sentence in sentences(page.read_text()):
+            plain = " ".join(sentence.split())
+            for key, default in DEFAULTS.items():
+                if f"`{key}`" not in plain or type(default) is not int or default < 2:
+                    continue
+                beside = re.search(rf"(?<![\w,./])(?:{'|'.join(spellings(default))})(?![\w/]|[,.]\d)", plain)
+                if beside and not any(text in plain for text in stated):
+                    found.append(f"{page.name}, {key}: {plain}")
+    assert found == [], "write a default once; if it is needed here too, add it to STATED"
