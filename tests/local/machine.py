@@ -4,15 +4,17 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from threading import Condition, Event
 from typing import IO, Any
@@ -89,6 +91,16 @@ class Machine:
         """End what runs, if anything does."""
         if (self.folder / "server.json").exists():
             self.run("down")
+
+    def kill(self, sign: signal.Signals = signal.SIGKILL) -> None:
+        """End the server and its functions, as a crash does or, with SIGTERM, a shutdown. Wait for the server's end."""
+        pid = self.server()
+        os.killpg(pid, sign)
+        deadline = time.monotonic() + HANGING
+        with suppress(FileNotFoundError, ProcessLookupError):
+            while Path(f"/proc/{pid}/cmdline").read_bytes():  # a process that nobody has waited for has none
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
 
     def outputs(self) -> dict[str, Any]:
         return json.loads(self.run("outputs", "--json").stdout)

@@ -22,7 +22,8 @@ from global_integers.testing import Stack
 
 from local.paths import ROOT
 from tests.local.machine import OPENER, Machine
-from tests.recipes.recipe_page import HANG, blocks
+from tests.recipes.conftest import as_a_new_user
+from tests.recipes.recipe_page import HANG, SET_UP, blocks
 
 (_, SHOP), (_, START), (_, CURL) = blocks("Order numbers in a FastAPI service")
 URL = "http://127.0.0.1:8000/orders"
@@ -82,6 +83,17 @@ def test_an_order_gets_a_number(machine: Machine, tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert answer == {"number": answer["number"], "item": "tea"}
     assert len({answer["number"], *minted}) == 21
+
+
+def test_it_goes_on_after_the_server_was_killed(machine: Machine, tmp_path: Path) -> None:
+    with service(machine, tmp_path) as url:
+        before = ordered(url, 20, at_once=5)
+        machine.kill()
+        again = as_a_new_user(machine, SET_UP.splitlines()[0])
+        after = ordered(url, 1001, at_once=20)  # more than a lease
+
+    assert again.returncode == 0, again.stderr
+    assert len({*before, *after}) == 1021
 
 
 @pytest.mark.long

@@ -1,7 +1,6 @@
 """What the local server has outlives it: whatever ended it, `up` brings it back at its URLs, with greater integers."""
 
 import json
-import os
 import signal
 import threading
 import time
@@ -116,16 +115,6 @@ def without_changing(value: Any) -> Any:
     return [without_changing(each) for each in value] if isinstance(value, list) else value  # pyright: ignore
 
 
-def ended(machine: Machine, sign: signal.Signals) -> None:
-    """End the server by a signal, as a shutdown or a crash does, and wait for its end."""
-    pid = machine.server()
-    os.killpg(pid, sign)
-    deadline = time.monotonic() + HANGING
-    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def snapshot_is_written(machine: Machine) -> None:
     """Wait until nothing changes any more that isn't in the journal."""
     before, same = "", 0
@@ -147,7 +136,7 @@ def test_all_is_as_before(fresh: Machine, sign: signal.Signals) -> None:
     mint(urls[US], "orders?count=5")
     before = described(aws)
 
-    ended(fresh, sign)
+    fresh.kill(sign)
     again = fresh.run("up", *chosen(US, EU, settings=settings))
 
     assert again.returncode == 0, again.stderr
@@ -181,7 +170,7 @@ def test_a_call_goes_on_at_the_same_url(small: Machine) -> None:
         running = pool.submit(call)
         while len(seen) < 5:
             time.sleep(0.01)
-        ended(small, signal.SIGKILL)
+        small.kill()
         assert failed.wait(HANGING)
         assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
         count = len(seen)
@@ -200,7 +189,7 @@ def test_a_repeated_key_is_known_after_a_kill(small: Machine) -> None:
     first = keyed(url)
     assert client.list_tables()["TableNames"]
 
-    ended(small, signal.SIGKILL)
+    small.kill()
     assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
 
     assert keyed(url) == first
@@ -223,7 +212,7 @@ def test_after_a_power_failure_integers_begin_above_all_limits(fresh: Machine) -
     limit = fresh.outputs()["counters"]["integers"]["limit"]
     snapshot_is_written(fresh)
     assert mint(url)[1]["integer"] == 1
-    ended(fresh, signal.SIGKILL)
+    fresh.kill()
     (journal,) = (fresh.folder / "saved").glob("journal-*")
     first, *rest = journal.read_text().splitlines(keepends=True)
     changes = json.loads(first)
@@ -242,7 +231,7 @@ def test_what_was_being_written_at_the_end_is_ignored(small: Machine) -> None:
     (url,) = small.outputs()["urls"].values()
     snapshot_is_written(small)
     minted = [mint(url)[1]["integer"] for _ in range(3)]
-    ended(small, signal.SIGKILL)
+    small.kill()
     saved = small.folder / "saved"
     (journal,) = saved.glob("journal-*")
     journal.write_bytes(journal.read_bytes() + b'[["set", "arn:aws:dyn')
@@ -270,7 +259,7 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
     (url,) = fresh.outputs()["urls"].values()
     snapshot_is_written(fresh)
     mint(url)
-    ended(fresh, signal.SIGKILL)
+    fresh.kill()
     (snapshot,) = (fresh.folder / "saved").glob("snapshot-*.json")
     (journal,) = (fresh.folder / "saved").glob("journal-*")
     damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
@@ -326,7 +315,7 @@ def test_no_integer_twice_however_often_it_is_killed(fresh: Machine) -> None:
             regions = (US, EU) if round_ % 2 else (EU, US)
             with fresh.start("up", *chosen(*regions, settings=settings)) as deploying:
                 time.sleep(0.7 * (round_ % 4))
-                ended(fresh, signal.SIGKILL)
+                fresh.kill()
                 deploying.communicate(timeout=HANGING)
             result = fresh.run("up", *[option for each in settings for option in ("-c", each)])
             assert result.returncode == 0, result.stderr
