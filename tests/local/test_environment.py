@@ -12,7 +12,7 @@ import pytest
 from local.environment import isolate
 from local.paths import FREE_SPACE, ROOT
 from local.resources.kind import Aws
-from tests.local.machine import HANGING, Machine, mint, processes_of
+from tests.local.machine import HANGING, Machine, chosen, mint, processes_of
 
 NOWHERE = "/dev/null/nowhere"
 NO_SETTINGS = str(ROOT / "Makefile")
@@ -257,7 +257,16 @@ def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
     assert f"\n{fresh.folder}: {FREE_SPACE}\n" in at_the_server.stderr
     resource.prlimit(fresh.server(), resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert fresh.up("us-east-1", settings=("memorySize=1024",)).returncode == 0
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == minted + 1
+    (url,) = fresh.outputs()["urls"].values()
+    assert mint(url)[1]["integer"] == minted + 1
+
+    resource.prlimit(fresh.server(), resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    assert mint(url)[0] == 503, "an integer that a kill would forget is in no response"
+    resource.prlimit(fresh.server(), resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    last = mint(url)[1]["integer"]
+    fresh.kill()
+    assert fresh.run("up", *chosen("us-east-1", settings=("memorySize=1024",))).returncode == 0
+    assert mint(url)[1]["integer"] == last + 1
 
 
 @pytest.mark.parametrize("command", [("outputs",), ("up", "-c", 'regions=["us-east-1"]'), ("demo",)], ids=" ".join)
