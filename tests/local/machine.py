@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -23,6 +24,7 @@ import pytest
 
 from local.command_line import main
 from local.paths import ROOT
+from local.server.process import is_free
 
 HANGING = 600
 """Seconds after which a command hangs. An `up` takes five, and ten times as long on a machine that is busy."""
@@ -45,6 +47,8 @@ class Machine:
     def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
         self.folder = folder
         self.checkout = checkout
+        self.wanted_port = 0
+        """The server's. 0: any free one. Of a server that is killed, `unlikely_port()`."""
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(self, *arguments: str, stdout: IO[str] | int = subprocess.PIPE) -> Command:
@@ -85,7 +89,7 @@ class Machine:
 
     def command(self, *regions: str, settings: tuple[str, ...] = ()) -> list[str]:
         """Return the arguments of `up` with these regions and settings."""
-        return ["up", "--port", "0", *chosen(*regions, settings=settings)]
+        return ["up", "--port", str(self.wanted_port), *chosen(*regions, settings=settings)]
 
     def end(self) -> None:
         """End what runs, if anything does."""
@@ -124,6 +128,17 @@ def chosen(*regions: str, settings: tuple[str, ...] = ()) -> list[str]:
     """Return regions (by default the stack's own) and settings as options of `up`."""
     wanted = [f"regions={json.dumps(regions)}"] if regions else []
     return [option for setting in (*wanted, *settings) for option in ("-c", setting)]
+
+
+def unlikely_port() -> int:
+    """Return a free port that the kernel gives to nobody who doesn't ask for it: a killed server gets it back.
+
+    It chooses others from 32768 on (Linux) or 49152 on (macOS).
+    """
+    while True:
+        port = random.randrange(10_000, 32_768)
+        if is_free(port):
+            return port
 
 
 def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str, Any]]:

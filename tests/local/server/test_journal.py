@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import urllib.error
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,27 @@ from typing import Any
 import pytest
 
 from local.resources import Aws
-from tests.local.machine import HANGING, Machine, chosen, integers_of, mint
+from tests.local.machine import HANGING, Machine, integers_of, mint, unlikely_port, up
 
 pytestmark = pytest.mark.server
 
 US, EU = "us-east-1", "eu-west-1"
+
+
+@pytest.fixture
+def lasting(fresh: Machine) -> Machine:
+    """A machine on which nothing runs yet, and whose server gets its port back when it was killed."""
+    fresh.wanted_port = unlikely_port()
+    return fresh
+
+
+@pytest.fixture(scope="module")
+def mortal(machines: Callable[[], Machine]) -> Machine:
+    """Such a machine with one region. A test that kills its server starts it again."""
+    machine = machines()
+    machine.wanted_port = unlikely_port()
+    return up(machine, US)
+
 
 LISTED: dict[str, tuple[str, ...]] = {
     "lambda": ("list_functions",),
@@ -125,32 +142,32 @@ def snapshot_is_written(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
-def test_all_is_as_before(fresh: Machine, sign: signal.Signals) -> None:
+def test_all_is_as_before(lasting: Machine, sign: signal.Signals) -> None:
     settings = ('counters=["integers", "orders"]', "openCounters=true")
-    assert fresh.up(US, EU, settings=settings).returncode == 0
-    urls = fresh.outputs()["urls"]
-    aws = Aws(fresh.endpoint)
+    assert lasting.up(US, EU, settings=settings).returncode == 0
+    urls = lasting.outputs()["urls"]
+    aws = Aws(lasting.endpoint)
     aws.client("sqs", US).create_queue(QueueName="mine")
-    snapshot_is_written(fresh)
+    snapshot_is_written(lasting)
     mint(urls[EU], "made-later", "PUT")
     mint(urls[US], "orders?count=5")
     before = described(aws)
 
-    fresh.kill(sign)
-    again = fresh.run("up", *chosen(US, EU, settings=settings))
+    lasting.kill(sign)
+    again = lasting.up(US, EU, settings=settings)
 
     assert again.returncode == 0, again.stderr
     assert "started again on" in again.stdout
-    assert described(Aws(fresh.endpoint)) == before
+    assert described(Aws(lasting.endpoint)) == before
     assert not {"created", "updated", "replaced", "deleted"} & {*again.stdout.split()}
-    assert fresh.outputs()["urls"] == urls
+    assert lasting.outputs()["urls"] == urls
     assert mint(urls[US], "orders")[1]["integer"] == 11
     assert mint(urls[EU], "made-later")[1]["integer"] == 2
 
 
-def test_a_call_goes_on_at_the_same_url(small: Machine) -> None:
+def test_a_call_goes_on_at_the_same_url(mortal: Machine) -> None:
     """A service that runs meanwhile sees refused connections, and then greater integers."""
-    (url,) = small.outputs()["urls"].values()
+    (url,) = mortal.outputs()["urls"].values()
     seen: list[int] = []
     failed = threading.Event()
     stop = threading.Event()
@@ -170,9 +187,9 @@ def test_a_call_goes_on_at_the_same_url(small: Machine) -> None:
         running = pool.submit(call)
         while len(seen) < 5:
             time.sleep(0.01)
-        small.kill()
+        mortal.kill()
         assert failed.wait(HANGING)
-        assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+        assert mortal.up(US).returncode == 0
         count = len(seen)
         while len(seen) < count + 5:
             time.sleep(0.01)
@@ -182,15 +199,15 @@ def test_a_call_goes_on_at_the_same_url(small: Machine) -> None:
     assert seen == sorted({*seen})
 
 
-def test_a_repeated_key_is_known_after_a_kill(small: Machine) -> None:
-    (url,) = small.outputs()["urls"].values()
-    client: Any = Aws(small.endpoint).client("dynamodb", US)
+def test_a_repeated_key_is_known_after_a_kill(mortal: Machine) -> None:
+    (url,) = mortal.outputs()["urls"].values()
+    client: Any = Aws(mortal.endpoint).client("dynamodb", US)
     before = {path: mint(url, path)[1] for path in ("", "orders")}
     first = keyed(url)
     assert client.list_tables()["TableNames"]
 
-    small.kill()
-    assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+    mortal.kill()
+    assert mortal.up(US).returncode == 0
 
     assert keyed(url) == first
     assert mint(url)[1]["integer"] > max(before[""]["integer"], first)
@@ -205,40 +222,40 @@ def keyed(url: str) -> int:
         return json.load(response)["integer"]
 
 
-def test_after_a_power_failure_integers_begin_above_all_limits(fresh: Machine) -> None:
+def test_after_a_power_failure_integers_begin_above_all_limits(lasting: Machine) -> None:
     """Then the journal's end may be missing. It was written in another boot."""
-    assert fresh.up(US).returncode == 0
-    (url,) = fresh.outputs()["urls"].values()
-    limit = fresh.outputs()["counters"]["integers"]["limit"]
-    snapshot_is_written(fresh)
+    assert lasting.up(US).returncode == 0
+    (url,) = lasting.outputs()["urls"].values()
+    limit = lasting.outputs()["counters"]["integers"]["limit"]
+    snapshot_is_written(lasting)
     assert mint(url)[1]["integer"] == 1
-    fresh.kill()
-    (journal,) = (fresh.folder / "saved").glob("journal-*")
+    lasting.kill()
+    (journal,) = (lasting.folder / "saved").glob("journal-*")
     first, *rest = journal.read_text().splitlines(keepends=True)
     changes = json.loads(first)
     assert changes[0][0] == "boot"
     changes[0][1] = "another"
     journal.write_text("".join([json.dumps(changes) + "\n", *rest[:-1]]))
 
-    result = fresh.run("up", "-c", f'regions=["{US}"]')
+    result = lasting.up(US)
 
     assert result.returncode == 0, result.stderr
     assert "created   Table" in result.stdout
     assert mint(url)[1]["integer"] > limit
 
 
-def test_what_was_being_written_at_the_end_is_ignored(small: Machine) -> None:
-    (url,) = small.outputs()["urls"].values()
-    snapshot_is_written(small)
+def test_what_was_being_written_at_the_end_is_ignored(mortal: Machine) -> None:
+    (url,) = mortal.outputs()["urls"].values()
+    snapshot_is_written(mortal)
     minted = [mint(url)[1]["integer"] for _ in range(3)]
-    small.kill()
-    saved = small.folder / "saved"
+    mortal.kill()
+    saved = mortal.folder / "saved"
     (journal,) = saved.glob("journal-*")
     journal.write_bytes(journal.read_bytes() + b'[["set", "arn:aws:dyn')
     (snapshot,) = saved.glob("snapshot-*.json")
     snapshot.with_name("snapshot-999.new").write_text('{"dynamodb": ')
 
-    assert small.run("up", "-c", f'regions=["{US}"]').returncode == 0
+    assert mortal.up(US).returncode == 0
     assert mint(url)[1]["integer"] == minted[-1] + 1
 
 
@@ -254,21 +271,21 @@ def of_another_type(path: Path) -> None:
     path.write_text("[5]\n")
 
 
-def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None:
-    assert fresh.up(US).returncode == 0
-    (url,) = fresh.outputs()["urls"].values()
-    snapshot_is_written(fresh)
+def test_a_damaged_file_is_named_and_nothing_begins_at_1(lasting: Machine) -> None:
+    assert lasting.up(US).returncode == 0
+    (url,) = lasting.outputs()["urls"].values()
+    snapshot_is_written(lasting)
     mint(url)
-    fresh.kill()
-    (snapshot,) = (fresh.folder / "saved").glob("snapshot-*.json")
-    (journal,) = (fresh.folder / "saved").glob("journal-*")
+    lasting.kill()
+    (snapshot,) = (lasting.folder / "saved").glob("snapshot-*.json")
+    (journal,) = (lasting.folder / "saved").glob("journal-*")
     damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
     damages += [(journal, overwritten), (journal, of_another_type)]
 
     for damaged, damage in damages:
         whole = damaged.read_bytes()
         damage(damaged)
-        refused = fresh.run("up", "-c", f'regions=["{US}"]')
+        refused = lasting.up(US)
         damaged.write_bytes(whole)
 
         assert refused.returncode == 1
@@ -276,16 +293,16 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
         assert "Traceback" not in refused.stderr
         assert "Put this file back, or start afresh, from 1: " in refused.stderr
 
-    assert fresh.run("up", "-c", f'regions=["{US}"]').returncode == 0
+    assert lasting.up(US).returncode == 0
     assert mint(url)[1]["integer"] == 2
 
 
 @pytest.mark.long
-def test_no_integer_twice_however_often_it_is_killed(fresh: Machine) -> None:
+def test_no_integer_twice_however_often_it_is_killed(lasting: Machine) -> None:
     """Clients mint blocks and make counters; the layout changes; the server is killed anywhere."""
     settings = ("openCounters=true", "lease=10")
-    assert fresh.up(US, EU, settings=settings).returncode == 0
-    urls = fresh.outputs()["urls"]
+    assert lasting.up(US, EU, settings=settings).returncode == 0
+    urls = lasting.outputs()["urls"]
     seen: dict[str, list[int]] = {"": [], "orders": [], "made": []}
     stop, lock = threading.Event(), threading.Lock()
 
@@ -313,13 +330,13 @@ def test_no_integer_twice_however_often_it_is_killed(fresh: Machine) -> None:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             regions = (US, EU) if round_ % 2 else (EU, US)
-            with fresh.start("up", *chosen(*regions, settings=settings)) as deploying:
+            with lasting.start(*lasting.command(*regions, settings=settings)) as deploying:
                 time.sleep(0.7 * (round_ % 4))
-                fresh.kill()
+                lasting.kill()
                 deploying.communicate(timeout=HANGING)
-            result = fresh.run("up", *[option for each in settings for option in ("-c", each)])
+            result = lasting.up(settings=settings)
             assert result.returncode == 0, result.stderr
-            assert fresh.outputs()["urls"].items() <= {**urls, **fresh.outputs()["urls"]}.items()
+            assert lasting.outputs()["urls"].items() <= {**urls, **lasting.outputs()["urls"]}.items()
         stop.set()
         for each in running:
             each.result(HANGING)

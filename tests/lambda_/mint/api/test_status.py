@@ -170,7 +170,7 @@ def test_a_region_has_its_own_colour_in_every_layout(ask: Ask, stack: Stack) -> 
 
 def swatches(body: str) -> dict[str, str]:
     """The regions of a page with their colours, in order."""
-    return {region: colour for colour, region in re.findall(r'fill="(#\w+)"/></svg>([\w-]+)', body)}
+    return {region: colour for colour, region in re.findall(r'fill="(#\w+)"/></svg>(?:<bdi>)?([\w-]+)', body)}
 
 
 def cells(body: str) -> dict[str, str]:
