@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.events import ScheduledRun
 from coordinate.metrics import RunStatistics, documents
 from coordinate.protocol.operations import Operation
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from bench import price_list, schedule
 from bench.figures import aligned

@@ -14,10 +14,9 @@ from simulation.world import World
 
 # isort: split
 from coordinate.dynamodb.store import PAGE as ITEMS
-from coordinate.events import ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from bench import price_list
 from bench.figures import aligned

@@ -9,7 +9,7 @@ from typing import Any, cast
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Item, Register
-from coordinate.run import RunResult
+from coordinate.protocol.run import RunResult
 from mint.model import CounterItem, NoItem, RequestError, WentBackwards
 from mint.owner import owner_document
 from mint.table import CounterTable, HighestSeen, RollbackGuard

@@ -16,12 +16,11 @@ from itertools import combinations_with_replacement, product
 from random import Random
 from typing import Any
 
-from coordinate.events import Create, Delete, ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import note_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
 
 from .checks import CheckedWorld, MintedTwice, Stuck
 from .coordinator import SimulatedCoordinator

@@ -15,12 +15,11 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from coordinate.events import Create, Delete, Grant, Run, ScheduledRun
 from coordinate.protocol.admit import LATEST, check_default, note_default
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Deploy, DeploymentRecord, Refused
 from coordinate.protocol.operations import Steps
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 
 from components.settings import SettingsError
 from global_integers_core.lattice import MAX_FLOOR

@@ -19,6 +19,7 @@ from global_integers_core.names import (
 )
 
 from .protocol.model import Deploy, Refused, desired_state_of
+from .protocol.run import Create, Delete, Grant, Run, ScheduledRun
 
 ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back")
 """What an event may ask for: one of these."""
@@ -34,36 +35,6 @@ DESIRED_KEYS = (
 
 YEAR_9999 = 253_370_764_800
 """Seconds from 1970 to the last year that has a date."""
-
-
-@dataclass(frozen=True)
-class Create:
-    """Counters that must exist, in the regions of the last deployment."""
-
-    counters: tuple[str, ...]
-    most: int | None = None
-    """How many counters there may be then. None: any number."""
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Counters that must not exist any more."""
-
-    counters: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Grant:
-    """A counter of which a region has too few integers left. It is reconciled if it exists, and never created."""
-
-    counter: str
-    count: int = 1
-    """How many integers were asked for at once."""
-
-
-@dataclass(frozen=True)
-class ScheduledRun:
-    """A scheduled run: carry out what was admitted, and repair what has changed since."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +79,6 @@ class CheckSelf:
 class Back:
     """The way back: callers reach what they reached before the newest build."""
 
-
-Run = Deploy | Create | Delete | Grant | ScheduledRun
-"""What is carried out by a run (`run.py`)."""
 
 Request = Run | Check | Release | CheckSelf | Back
 

@@ -12,14 +12,14 @@ from aws_client.service import set_deadline
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
 from .dynamodb.store import Store
-from .events import Back, Check, CheckSelf, Grant, Release, Run, admissible, request_of
+from .events import Back, Check, CheckSelf, Release, admissible, request_of
 from .functions import Functions
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
 from .protocol.model import Refused, TooMany
 from .protocol.operations import CarryOut, Clock, MayBegin, Operation, Parallel, Steps, TakeRunLock
+from .protocol.run import Grant, Run, RunResult, reply, run
 from .release import back, check_version, release
-from .run import RunResult, reply, run
 from .self_check import check_self
 
 RESERVE = 60_000

@@ -11,7 +11,7 @@ from .protocol import operations as op
 from .protocol.model import Absent, DeploymentRecord, Item, Register, item_in
 from .protocol.plan import wanted_items
 from .protocol.reconcile import Outcome, TablesScan
-from .run import RunResult, pending_regions
+from .protocol.run import RunResult, pending_regions
 
 NAMESPACE = "GlobalIntegers"
 

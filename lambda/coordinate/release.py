@@ -18,8 +18,8 @@ from .log import warn, write
 from .protocol.admit import check_default, note_default
 from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord, finished
-from .protocol.refusals import (
-    nothing_deployed,
+from .protocol.refusals import nothing_deployed
+from .refusals import (
     nothing_released,
     outdated_release,
     paused_from_the_start,

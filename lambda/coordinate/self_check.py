@@ -18,7 +18,7 @@ from .protocol.operations import (
     ReadRecord,
     ReadRecorded,
 )
-from .protocol.refusals import denied, unpublished, unusable
+from .refusals import denied, unpublished, unusable
 from .release import is_later
 
 ALIASES = (DEPLOYMENTS_ALIAS, MINTING_ALIAS)

@@ -12,7 +12,8 @@ import jmespath
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.events import Back, Create, Delete, ScheduledRun, request_of
+from coordinate.events import Back, request_of
+from coordinate.protocol.run import Create, Delete, ScheduledRun
 from pulumi_aws import ProviderArgs
 
 from local.command_line import main

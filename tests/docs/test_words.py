@@ -19,7 +19,7 @@ from coordinate.dynamodb.run_lock import RunLock
 from coordinate.metrics import UNITS
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.reconcile import Outcome, TablesScan
-from coordinate.run import RunResult, reply
+from coordinate.protocol.run import RunResult, reply
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.grants import _may_ask as may_ask

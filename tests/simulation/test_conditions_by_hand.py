@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from coordinate.events import ScheduledRun
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import (
@@ -23,7 +22,7 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator

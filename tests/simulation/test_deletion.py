@@ -5,11 +5,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from coordinate.events import Create, Delete, Grant, ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import Create, Delete, Grant, RunResult, ScheduledRun, run
 
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from coordinate.protocol.reconcile import Outcome, reconcile
-from coordinate.run import RunResult
+from coordinate.protocol.run import RunResult
 
 from simulation.checks import CheckedWorld, MintedTwice, check_reconciled
 from simulation.coordinator import SimulatedCoordinator

@@ -30,7 +30,6 @@ from simulation.deployments import decoded, desired
 from tests.lambda_.coordinate.interrupted_runs import changes_nothing
 
 # isort: split
-from coordinate.events import ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
     Absent,
@@ -43,7 +42,7 @@ from coordinate.protocol.model import (
     Refused,
     Register,
 )
-from coordinate.run import RunResult, pending_regions, run
+from coordinate.protocol.run import RunResult, ScheduledRun, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"
 

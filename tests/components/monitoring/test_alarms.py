@@ -9,7 +9,7 @@ import pytest
 from coordinate.metrics import RunStatistics, documents
 from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome, TablesScan
-from coordinate.run import RunResult
+from coordinate.protocol.run import RunResult
 
 from components.monitoring import Monitoring
 from components.settings.rules import EVERY_REGION, THRESHOLDS

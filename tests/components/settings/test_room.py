@@ -9,7 +9,7 @@ import pytest
 from coordinate.dynamodb.encoding import attributes_of
 from coordinate.protocol.model import Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.reconcile import Outcome
-from coordinate.run import RunResult, note, reply
+from coordinate.protocol.run import RunResult, note, reply
 
 from components.settings import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, Settings, SettingsError, fitting, settings_of
 from components.settings import desired_state_of as desired_state_of_settings

@@ -4,18 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.events import (
-    Back,
-    Check,
-    CheckSelf,
-    Create,
-    Grant,
-    Release,
-    ScheduledRun,
-    admissible,
-    request_of,
-)
+from coordinate.events import Back, Check, CheckSelf, Release, admissible, request_of
 from coordinate.protocol.model import Deploy, Refused
+from coordinate.protocol.run import Create, Grant, ScheduledRun
 
 from global_integers_core.lattice import MAX_REGIONS
 from global_integers_core.names import RESERVED

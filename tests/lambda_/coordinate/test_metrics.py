@@ -23,7 +23,7 @@ from coordinate.metrics import (
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.operations import ReadRecord, WriteCopy, WriteRegister
 from coordinate.protocol.reconcile import TablesScan
-from coordinate.run import RunResult
+from coordinate.protocol.run import RunResult
 
 from tests.lambda_.coordinate import sample_records as sample
 from tests.lambda_.coordinate.interrupted_runs import recorded

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from coordinate.events import Grant
 from coordinate.protocol.model import Refused
 from coordinate.protocol.operations import Operation
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import Grant, RunResult, run
 
 from simulation.checks import CheckedWorld
 from simulation.coordinator import SimulatedCoordinator

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from coordinate.events import ScheduledRun
 from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import MayBegin, Operation, ReadArchive, RecordLayouts, WriteArchive
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded

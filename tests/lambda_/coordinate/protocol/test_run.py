@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from coordinate.events import ScheduledRun
 from coordinate.protocol.model import Absent, Refused
 from coordinate.protocol.operations import MayBegin, Operation, ReadCopy, TakeRunLock
-from coordinate.run import RunResult, run
+from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from simulation.checks import CheckedWorld
 from simulation.coordinator import SimulatedCoordinator

@@ -3,7 +3,7 @@
 import json
 
 from coordinate.protocol.reconcile import Outcome, TablesScan
-from coordinate.run import RunResult, note, nowhere, pending_regions, reply
+from coordinate.protocol.run import RunResult, note, nowhere, pending_regions, reply
 
 from tests.lambda_.coordinate.sample_records import record, register
 

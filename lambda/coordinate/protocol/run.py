@@ -1,6 +1,6 @@
 """One whole run of the coordinator, as a generator of operations: admit, scan, reconcile each counter, finish.
 
-The Lambda function (`handler.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
+The Lambda function (`handler.py`) and the simulation drive the same code.
 """
 
 import json
@@ -12,12 +12,11 @@ from typing import Any
 from global_integers_core.lattice import places
 from global_integers_core.names import CHECK_COUNTER
 
-from .events import Create, Delete, Grant, Run, ScheduledRun
-from .protocol.admit import admit, finish
-from .protocol.deletion import is_due, note_mark
-from .protocol.history import record_layouts
-from .protocol.model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest, item_in
-from .protocol.operations import (
+from .admit import admit, finish
+from .deletion import is_due, note_mark
+from .history import record_layouts
+from .model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest, item_in
+from .operations import (
     DescribeArchive,
     MayBegin,
     Observation,
@@ -30,8 +29,42 @@ from .protocol.operations import (
     TakeRunLock,
     one,
 )
-from .protocol.reconcile import Outcome, TablesScan, delete, reconcile, scan_tables
-from .protocol.refusals import no_region, no_register, nothing_deployed, too_many
+from .reconcile import Outcome, TablesScan, delete, reconcile, scan_tables
+from .refusals import no_region, no_register, nothing_deployed, too_many
+
+
+@dataclass(frozen=True)
+class Create:
+    """Counters that must exist, in the regions of the last deployment."""
+
+    counters: tuple[str, ...]
+    most: int | None = None
+    """How many counters there may be then. None: any number."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Counters that must not exist any more."""
+
+    counters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A counter of which a region has too few integers left. It is reconciled if it exists, and never created."""
+
+    counter: str
+    count: int = 1
+    """How many integers were asked for at once."""
+
+
+@dataclass(frozen=True)
+class ScheduledRun:
+    """A scheduled run: carry out what was admitted, and repair what has changed since."""
+
+
+Run = Deploy | Create | Delete | Grant | ScheduledRun
+"""What a run may be asked for."""
 
 SHOWN = 10
 """How many refusals of counters are shown."""
