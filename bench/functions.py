@@ -12,6 +12,7 @@ from bench.figures import Columns, Figures, compared, medians
 from bench.runtime_api import FunctionError, Runtime, unpack
 from bench.stand_in import Rejected, serving
 from components.function import archive
+from components.settings.args import minting_environment
 from global_integers_core.lattice import MAX_INTEGER
 from local.engine.inputs import as_json
 from local.paths import ROOT
@@ -118,7 +119,7 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
         "COUNTERS_TABLE": "bench-counters",
         "RECEIPTS_TABLE": "bench-receipts",
         "DEFAULT_COUNTER": subject,
-        "IDEMPOTENCY_HOURS": "24",
+        **minting_environment(),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         **ENVIRONMENT.get(subject, {}),

@@ -48,6 +48,7 @@ from bench.stand_in import Stored, serving, size_of
 from components.domain.capacity import PER_EXECUTION, capacity
 from components.gateway.templates import minted_template, refused_template
 from components.settings import PUBLIC_CONCURRENCY
+from components.settings.args import minting_environment
 from components.settings.aws_regions import partitions
 from components.settings.rules import MAX_DOMAIN
 from global_integers_core.lattice import MAX_INTEGER
@@ -328,7 +329,7 @@ def _functions(metered: MeteredTables) -> Generator[None]:
             "BUILD": build,
             "COORDINATOR": COORDINATOR,
             "DEFAULT_COUNTER": LONG,
-            "IDEMPOTENCY_HOURS": "24",
+            **minting_environment(),
             "MAX_COUNTERS": str(COUNTERS),
             "OPEN_COUNTERS": "1",
             "STACK": "global-integers-production",

@@ -1,6 +1,5 @@
 """One region: its tables and minting function, the alias and the URL by which it is called, and by which pages."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +10,7 @@ import pulumi_aws as aws
 from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
-from .settings.args import Settings
+from .settings.args import Settings, minting_environment
 from .settings.aws_regions import partitions
 from .settings.names import MOVES, STAYS, ResourceNames
 from .settings.rules import accounts
@@ -81,11 +80,7 @@ class RegionalCounter(pulumi.ComponentResource):
             code=code,
             environment={
                 "DEFAULT_COUNTER": default_counter,
-                "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
-                "LEASE": str(settings.lease),
-                **({"OPEN_COUNTERS": "1"} if settings.open_counters else {}),
-                **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
-                **({"DOMAIN": settings.domain} if settings.domain else {}),
+                **minting_environment(vars(settings)),
             },
             own_environment={
                 "COUNTERS_TABLE": self.table.name,

@@ -8,6 +8,7 @@ inputs of the Pulumi package (`plugin/`), `config` in `Pulumi.yaml`, and the tab
 # Pulumi's analyzer reads the types and docstrings of the fields for programs in other languages: no string
 # annotations, no unions but Optional. In the docstrings, settings have the names that stacks and those programs use.
 # ruff: noqa: RUF009 (`setting` returns a field)
+import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -70,6 +71,8 @@ class Range:
     needed: str = ""
     """Why it can't be empty."""
     example: Any = None
+    minting: bool = False
+    """Whether the minting function gets it, as an environment variable with its name."""
 
 
 def setting(default: object, **more: Any) -> Any:
@@ -129,15 +132,15 @@ class GlobalIntegersArgs:
     reserved_concurrency: Setting[int] = setting(0, least=-1, most=100_000)
     """Limit on concurrent executions of each region's minting function. A Function URL, or a domain's API, serves at
     most 10 requests per second for each. 0 is no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""
-    idempotency_hours: Setting[int] = setting(24, least=1, most=8760)
+    idempotency_hours: Setting[int] = setting(24, least=1, most=8760, minting=True)
     """Hours in which a repeated Idempotency-Key returns the same integers, 1 to 8760."""
-    lease: Setting[int] = setting(1, least=1, most=100_000)
+    lease: Setting[int] = setting(1, least=1, most=100_000, minting=True)
     """The most integers that a busy function takes with one write and serves from memory, 1 to 100000; 1 is off."""
     cors_origins: Setting[Sequence[str]] = setting(
         [], example=["https://shop.example"], pattern=ORIGIN, wanted="an origin like https://shop.example, nor *"
     )
     """Origins whose pages may mint in a browser, like `https://shop.example`; `*` allows every origin."""
-    open_counters: Setting[bool] = setting(False)
+    open_counters: Setting[bool] = setting(False, minting=True)
     """Whether every caller may create counters (`PUT /{counter}`) and list them (`GET /-/counters`)."""
     max_counters: Setting[int] = setting(1000, least=1, most=10_000)
     """Callers may create counters only while there are fewer than this, 1 to 10000. Deployments and operators may
@@ -149,7 +152,9 @@ class GlobalIntegersArgs:
     `reservedConcurrency` limits it."""
     api_gateway_burst: Setting[int] = setting(500, least=1, most=100_000)
     """Requests that each region's API Gateway allows in one burst, above its rate, 1 to 100000."""
-    domain: Setting[str] = setting("", pattern=HOST, wanted="a host name in lower case, like integers.example.com")
+    domain: Setting[str] = setting(
+        "", pattern=HOST, wanted="a host name in lower case, like integers.example.com", minting=True
+    )
     """A host name for the whole stack, like `integers.example.com`, up to 64 characters. The nearest healthy region
     answers at `https://<domain>/`, each region at `https://<region>.<domain>/`."""
     hosted_zone: Setting[str] = setting("")
@@ -183,7 +188,7 @@ class GlobalIntegersArgs:
     once all regions of the list have passed a check; otherwise the deployment stops. `first` is the first of `regions`,
     `rest` those that no wave names (without `rest`, they join the last wave). `[]` is one wave for all."""
     callers: Setting[Mapping[str, Sequence[str]]] = setting(
-        {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
+        {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}, minting=True
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
     everyone of this account whom IAM allows may use all. Patterns may name up to 20 accounts, this one included."""
@@ -212,6 +217,20 @@ class GlobalIntegersArgs:
 
 SETTINGS = {each.name: each for each in fields(GlobalIntegersArgs)}
 """Name → its field."""
+
+
+def minting_environment(values: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return the settings that the minting function gets, as its environment variables. By default, their defaults.
+
+    Of what is off or empty, there is none.
+    """
+    found: dict[str, str] = {}
+    for name, each in SETTINGS.items():
+        allowed: Range = each.metadata["allowed"]
+        if allowed.minting and (value := allowed.default if values is None else values[name]):
+            text = value if isinstance(value, str) else json.dumps(int(value) if isinstance(value, bool) else value)
+            found[name.upper()] = text
+    return found
 
 
 class Settings(GlobalIntegersArgs):

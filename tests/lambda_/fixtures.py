@@ -14,6 +14,7 @@ import mint.minting
 import pytest
 from aws_client.service import DynamoDB, ServiceError
 
+from components.settings.args import minting_environment
 from local.resources import Aws
 from tests.lambda_.coordinator_calls import PATIENCE, make_table
 
@@ -97,7 +98,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "ARCHIVE_TABLE": "archive",
         "RECEIPTS_TABLE": "receipts",
         "DEFAULT_COUNTER": "integers",
-        "IDEMPOTENCY_HOURS": "24",
+        **minting_environment(),
         "STACK": "shop",
     }.items():
         monkeypatch.setenv(name, value)
