@@ -34,7 +34,7 @@ up: .venv/local
 preview: .venv/local
 	@$(BIN)/python -m local preview --stack $(STACK)
 
-# Print regions, URLs, layouts and alarms.
+# Ask each region whether it mints, and print what is lost, paused or interrupted.
 status:
 	@$(call installed,status --stack $(STACK))
 

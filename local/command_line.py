@@ -6,25 +6,30 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
-from .operator_commands import Deployed, demo, logs, lose, status
-from .paths import FREE_SPACE, FULL, VERSION, LocalError, command, start_afresh, state_folder, storage_problem
+from .engine.floors import check_floors
+from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
+from .paths import FREE_SPACE, FULL, VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT
 from .stack import configuration, project, stacks, write_stack_of_server
-from .terminal import clear, say, show
+from .status import status
+from .terminal import clear, endless, say, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,10 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # tables have lines that not every encoding has
     try:
         with _one_at_a_time():
-            options.run(options)
+            rest: Iterator[str] | None = options.run(options)
+        if rest is not None:  # nobody waits for its end
+            endless(options.command)
+            for line in rest:
+                say(line)
         sys.stdout.flush()
     except LocalError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_here(str(error))}", file=sys.stderr)
+        return 1
+    except (BotoCoreError, ClientError) as error:
+        print(f"error: {_server_problem(error)}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `… | head`
         _discard_output()
@@ -50,6 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {problem}", file=sys.stderr)
         return 1
     return 0
+
+
+def _server_problem(error: Exception) -> str:
+    """Return why the server gave no answer: it may have ended meanwhile."""
+    try:
+        running = aws_server.running()
+    except LocalError as ended:
+        return str(ended)
+    return (
+        f"{error}\n{running.endpoint} is the local AWS server (process {running.pid}). {aws_server.SERVICE.log_end()}"
+    )
 
 
 def _discard_output() -> None:
@@ -66,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     commands_ = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(
-        run: Callable[[argparse.Namespace], None], name: str, help_: str, *examples: str
+        run: Callable[[argparse.Namespace], Iterator[str] | None], name: str, help_: str, *examples: str
     ) -> argparse.ArgumentParser:
         lines = "\n".join(f"  {command(name)} {example}".rstrip() for example in examples)
         added = commands_.add_parser(
@@ -99,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
-    add(lambda options: print(status(options.stack)), "status", "print regions, URLs, layouts and alarms", "")
+    add(lambda options: print(status(options.stack)), "status", "ask each region whether it mints, and print it", "")
 
     examples = ("", "urls.eu-west-1", "--json > outputs.json")
     outputs = add(_outputs, "outputs", "print what the last deployment exported", *examples)
@@ -108,21 +131,33 @@ def _parser() -> argparse.ArgumentParser:
 
     add(lambda options: demo(options.stack), "demo", "mint from every region and show it", "")
 
-    def show_logs(options: argparse.Namespace) -> None:
+    def show_logs(options: argparse.Namespace) -> Iterator[str] | None:
+        if options.follow:
+            return follow(options.stack, options.region, options.lines)
         print(logs(options.stack, options.region, options.lines))
+        return None
 
-    logged = add(show_logs, "logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
+    logged = add(show_logs, "logs", "print what the functions have logged", "", "eu-west-1", "-n 200", "--follow")
     logged.add_argument("region", nargs="?", help="only this region's")
     lines = _number(1, 999_999, "a number of lines; 1 to 999999 are allowed")
     logged.add_argument("-n", dest="lines", type=lines, default=50, metavar="N", help="how many lines (default: 50)")
+    logged.add_argument("-f", "--follow", action="store_true", help="go on with what is logged next; Ctrl-C ends it")
 
     def lose_tables(options: argparse.Namespace) -> None:
-        print(lose(options.stack, options.region, layouts=options.layouts))
+        whole = [table for table in AT_HOME if getattr(options, table)]
+        print(lose(options.stack, options.region, *whole, receipts=options.receipts))
 
     what = "delete a table, as if AWS had lost it; `up` recreates it"
-    lost = add(lose_tables, "lose", what, "eu-west-1", "--layouts")
+    lost = add(lose_tables, "lose", what, "eu-west-1", "eu-west-1 --receipts", "--layouts")
     lost.add_argument("region", nargs="?", help="delete this region's counters table")
-    lost.add_argument("--layouts", action="store_true", help="delete the layouts table")
+    lost.add_argument("--receipts", action="store_true", help="delete the region's receipts table instead")
+    for table in AT_HOME:
+        lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
+
+    what = "send an event to the coordinator, and print its answer"
+    examples = ("'{\"schedule\": true}'", "'{\"back\": true}'", '\'{"create": ["invoices"]}\'')
+    sent = add(lambda options: print(send(options.stack, options.event)), "send", what, *examples)
+    sent.add_argument("event", help="a JSON object, as docs/runbook.md sends it by `aws lambda invoke`")
 
     add(_down, "down", "end the server and forget everything, integers too", "")
     return parser
@@ -184,7 +219,7 @@ def _up(options: argparse.Namespace) -> None:
     config, zone = _settings(stack, options.overrides)
     ended = aws_server.has_saved() and not aws_server.SERVICE.runs()
     started = _server(options.port) if ended else None
-    expected, _ = _planned(stack, config)  # what is refused changes nothing, and starts nothing
+    expected, _ = _planned(stack, config, options.overrides)  # what is refused changes nothing, and starts nothing
     first = all(event == "create" for event, _, _ in expected)
     started = started or _server(options.port)
     write_stack_of_server(started.endpoint)
@@ -211,20 +246,22 @@ def _up(options: argparse.Namespace) -> None:
     say(f"{stack}: {_summary(counts)}")
     if options.suppress_outputs:
         return
-    print(as_text(exported))
+    print(places(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
     print(how_to(exported), end="")
+    print(f"all outputs: {command(f'outputs --stack {stack}')}")
 
 
 def _preview(options: argparse.Namespace) -> None:
     config, _ = _settings(options.stack, options.overrides)
-    events, said = _planned(options.stack, config)
+    events, said = _planned(options.stack, config, options.overrides)
+    width = max((len(event) for event, _, _ in events), default=0)
     for event in events:
-        _show(*event)
+        _show(*event, width=width)
     for line in said:
-        say(line)
-    to_do = Counter(event if event == "unchanged" else f"to {event}" for event, _, _ in events)
+        say(as_here(line))
+    to_do = Counter(_to_do(event) for event, _, _ in events)
     print(f"{options.stack}: {_summary(to_do)}; nothing was changed")
 
 
@@ -239,18 +276,43 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
     return config, zone
 
 
-def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], list[str]]:
+def _planned(
+    stack: str, config: Mapping[str, str], overrides: Sequence[str]
+) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
     there = aws_server.SERVICE.recorded() or aws_server.has_saved()
     aws = Aws(aws_server.running().endpoint) if there else None
-    said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
+    name = project()["name"]
+    try:
+        said = preview(name, stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
+        check_floors(aws, name, stack, config)
+    except LocalError as error:
+        raise LocalError(_with_options(str(error), f"Pulumi.{stack}.yaml", name, overrides)) from error
     return events, said
 
 
-def _show(event: str, kind: str, name: str) -> None:
+def _with_options(message: str, file: str, project_name: str, overrides: Sequence[str]) -> str:
+    """Return an error about settings so that it names the options that set them, and not the file."""
+    for override in overrides:
+        setting = re.escape(override.partition("=")[0].removeprefix(f"{project_name}:"))
+        message = re.sub(rf"^(  )({setting}\b)", r"\1-c \2", message, flags=re.MULTILINE)
+        example = rf"in {re.escape(file)}, {re.escape(project_name)}:({setting}): (.*)$"
+        written = re.compile(example, re.MULTILINE)
+        message = written.sub(lambda found: f"-c {shlex.quote(f'{found[1]}={found[2]}')}", message)
+    return message
+
+
+def _show(event: str, kind: str, name: str, width: int = 9) -> None:
     if event != "unchanged":
-        say(f"  {event:<9} {kind.rsplit(':')[-1]:<25} {name}")
+        say(f"  {event:<{width}} {kind.rsplit(':')[-1]:<25} {name}")
+
+
+def _to_do(event: str) -> str:
+    """Return what a preview counts: `to create`, or `that may be updated`."""
+    if event == "unchanged":
+        return event
+    return f"that may be {event.removeprefix('may ')}d" if event.startswith("may ") else f"to {event}"
 
 
 def _summary(counts: Mapping[str, int]) -> str:

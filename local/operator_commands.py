@@ -1,36 +1,39 @@
-"""What operators do with a deployment on this machine: see its status, read its logs, lose a table, mint by it."""
+"""What operators do with a deployment on this machine: read its logs, lose a table, send an event, mint by it."""
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from botocore.exceptions import ClientError
+from global_integers_core.names import DEPLOYMENTS_ALIAS
 
 from .domain import DOMAIN, LOCAL, how_to
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
 from .resources.kind import Aws
-from .resources.lambda_ import FUNCTION, phase, registers
+from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
 from .stack import State
+from .terminal import has_reader
 
 if TYPE_CHECKING:
     from components.settings.names import ResourceNames
 
-MOST_COUNTERS = 20
-
 PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
+
+
+AT_HOME = ("layouts", "mirror", "archive")
 
 
 class Deployed:
@@ -43,8 +46,14 @@ class Deployed:
         self.state = State(stack)
         self.outputs: dict[str, Any] = self.state.outputs
         if not self.outputs:
-            raise LocalError(f"stack {stack} is not deployed here; deploy it: {command(f'up --stack {stack}')}")
+            up = command(f"up --stack {stack}")
+            if self.state.unfinished:
+                raise LocalError(f"the first `up` of stack {stack} has not finished; to continue it: {up}")
+            raise LocalError(f"stack {stack} is not deployed here; deploy it: {up}")
+        if wrong := _wrong_outputs(self.outputs):
+            raise self.state.damaged(f"outputs: {wrong}")
         self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
+        self.urls: dict[str, str] = {**self.outputs["urls"], **self.outputs["leaving"]}
 
     @property
     def home(self) -> str:
@@ -58,10 +67,32 @@ class Deployed:
 
         return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 
+    @property
+    def at_home(self) -> dict[str, str]:
+        """The tables that only the home region has: what each is, and its name."""
+        tables = (self.names.layouts_table, self.names.mirror_table, self.names.archive_table)
+        return dict(zip(AT_HOME, tables, strict=True))
+
     def functions(self) -> list[tuple[str, str]]:
         """Return region and name of every function."""
         made = [each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced]
-        return [(each.inputs["region"], each.id) for each in made]
+        return [(each.inputs.get("region", ""), each.id) for each in made]
+
+    def version(self, region: str) -> str:
+        """Return the version of a region's minting function that was published last."""
+        made = (each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced)
+        name = self.names.mint_function
+        found = (each for each in made if (each.inputs.get("region"), each.id) == (region, name))
+        return next((str(each.outputs.get("version")) for each in found), "none")
+
+    def has_table(self, region: str, table: str) -> bool:
+        """Return whether there is a table of this name."""
+        client = self.aws.client("dynamodb", region)
+        try:
+            client.describe_table(TableName=table)
+        except client.exceptions.ResourceNotFoundException:
+            return False
+        return True
 
     def checked(self, region: str) -> str:
         """Return a region's name, or raise `LocalError` if the stack isn't there."""
@@ -71,67 +102,79 @@ class Deployed:
         return region
 
 
-def status(stack: str) -> str:
-    """Return a deployment's status: its regions with their URLs, its counters with their layouts, its alarms."""
-    deployed = Deployed(stack)
-    home, layouts = deployed.home, deployed.names.layouts_table
-    lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
-    for region in deployed.regions:
-        url = {**deployed.outputs["urls"], **deployed.outputs["leaving"]}[region]
-        lines += [f"  {region}: {_state_of(deployed, region)}", f"    {url}"]
-    if "domainUrl" in deployed.outputs:
-        lines.append(f"domain: {deployed.outputs['domainUrl']}")
-    try:
-        counters = sorted(registers(deployed.aws, home, layouts).items())
-    except ClientError:
-        counters = []
-        lines.append(f"the layouts table is lost; to recreate it: {command(f'up --stack {stack}')}")
-    lines += [f"counter {name}: {phase(register)}" for name, register in counters[:MOST_COUNTERS]]
-    if len(counters) > MOST_COUNTERS:
-        lines.append(f"… and {len(counters) - MOST_COUNTERS} more counters")
-    return "\n".join([*lines, f"alarms: {_alarms(deployed, home)}"])
+def places(outputs: Mapping[str, Any]) -> str:
+    """Return what people need of the outputs: each region with its place in the layout and its URLs."""
+    lines: list[str] = []
+    for region, place in outputs["layout"].items():
+        lines += [f"{region}: offset {place['offset']} of stride {place['stride']}", f"  {outputs['urls'][region]}"]
+        if region in outputs["gatewayUrls"]:
+            lines.append(f"  {outputs['gatewayUrls'][region]}")
+    for region, url in outputs["leaving"].items():
+        lines += [f"{region}: leaving", f"  {url}"]
+    return "\n".join([*lines, f"default counter: {outputs['defaultCounter']}"])
 
 
-def _state_of(deployed: Deployed, region: str) -> str:
-    names = [name for at, name in deployed.functions() if (at, name) == (region, deployed.names.mint_function)]
-    functions = deployed.aws.client("lambda", region)
-    try:
-        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.names.counters_table)
-        limits = [functions.get_function_concurrency(FunctionName=name) for name in names]
-    except ClientError as error:
-        if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
-            raise
-        return f"its table or function is lost; to recreate it: {command(f'up --stack {deployed.stack}')}"
-    if any(limit.get("ReservedConcurrentExecutions") == 0 for limit in limits):
-        return "paused"
-    if region in deployed.outputs["leaving"]:
-        return "leaving, mints no longer"
-    place: Mapping[str, int] = deployed.outputs["layout"][region]
-    return f"mints, offset {place['offset']} of stride {place['stride']}"
+def _wrong_outputs(outputs: Mapping[str, Any]) -> str:
+    """Return which output a deployment here can't have exported, or an empty string."""
+    kinds = {"regions": list, "layout": dict, "urls": dict, "gatewayUrls": dict, "leaving": dict, "counters": dict}
+    kinds |= {"defaultCounter": str, "coordinator": str}
+    for name, kind in kinds.items():
+        if not isinstance(outputs.get(name), kind):
+            return name
+    texts = [*outputs["regions"], *outputs["urls"].values(), *outputs["leaving"].values()]
+    places = [outputs["layout"].get(region) for region in map(str, outputs["regions"])]
+    if not all(isinstance(text, str) for text in texts) or not {*outputs["regions"]} <= outputs["urls"].keys():
+        return "urls"
+    whole = all(isinstance(place, dict) and {"offset", "stride"} <= {*map(str, cast("Any", place))} for place in places)
+    return "" if whole else "layout"
 
 
-def _alarms(deployed: Deployed, home: str) -> str:
-    # The server doesn't wait for enough samples of a percentile, as CloudWatch does, so one slow start would go off.
-    made = deployed.state.resources.values()
-    names = {each.id for each in made if "Alarm" in each.type and not each.inputs.get("extendedStatistic")}
-    own: list[tuple[str, str, str]] = []
-    for region in dict.fromkeys((home, *deployed.regions)):
-        client = deployed.aws.client("cloudwatch", region)
-        found = client.describe_alarms(AlarmTypes=["MetricAlarm", "CompositeAlarm"])
-        alarms = (*found["MetricAlarms"], *found["CompositeAlarms"])
-        own += [(region, alarm["AlarmName"], alarm["StateValue"]) for alarm in alarms if alarm["AlarmName"] in names]
-    states = Counter(state for _, _, state in own)
-    ringing = [f"{name} in {region}" for region, name, state in own if state == "ALARM"]
-    quiet = f"{states['OK']} OK, {states['INSUFFICIENT_DATA']} without data"
-    return f"{', '.join(ringing) or 'none is in ALARM'} ({quiet})"
+LogLine = tuple[int, str, str, str]
+"""When a line was logged in milliseconds since 1970, the region, the function, and the line."""
 
 
 def logs(stack: str, region: str | None, count: int) -> str:
     """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
+    found = _logged(Deployed(stack), region)
+    if not found:
+        return f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"
+    return "\n".join(map(_as_line, found[-count:]))
+
+
+FOLLOWED = 1
+"""Seconds between two reads."""
+
+
+def follow(stack: str, region: str | None, count: int) -> Iterator[str]:
+    """Return the last lines, then each further one, without an end, or until nobody reads them.
+
+    A function's lines arrive in the order of their times, those of several functions in any. So each line is compared
+    with all that were seen, and counted: two may be the same.
+
+    Raises:
+        BrokenPipeError: what is printed has no reader any more.
+    """
     deployed = Deployed(stack)
+    first = _logged(deployed, region)
+
+    def lines() -> Generator[str]:
+        yield from map(_as_line, first[-count:])
+        seen = Counter(first)
+        while has_reader():
+            time.sleep(FOLLOWED)
+            found = Counter(_logged(deployed, region))
+            yield from map(_as_line, sorted((found - seen).elements()))
+            seen = found
+        raise BrokenPipeError
+
+    return lines()
+
+
+def _logged(deployed: Deployed, region: str | None) -> list[LogLine]:
+    """Return all lines of the functions in a region, or in all, in the order of their times."""
     only = None if region is None else deployed.checked(region)
     functions = [(at, name) for at, name in deployed.functions() if only in (None, at)]
-    events: list[tuple[int, str, str, str]] = []
+    events: list[LogLine] = []
     for at, function in functions:
         client = deployed.aws.client("logs", at)
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
@@ -139,12 +182,12 @@ def logs(stack: str, region: str | None, count: int) -> str:
             found = [event for page in pages for event in page["events"]]
             events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in found]
     shown = [event for event in events if not event[3].startswith(PLATFORM) and not _is_metrics(event[3])]
-    if not shown:
-        return f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"
-    return "\n".join(
-        f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
-        for at, where, function, message in sorted(shown, key=lambda event: event[0])[-count:]
-    )
+    return sorted(shown, key=lambda event: event[0])
+
+
+def _as_line(event: LogLine) -> str:
+    at, where, function, message = event
+    return f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
 
 
 def _is_metrics(message: str) -> bool:
@@ -154,17 +197,22 @@ def _is_metrics(message: str) -> bool:
         return False
 
 
-def lose(stack: str, region: str | None, *, layouts: bool) -> str:
-    """Delete a region's counters table, the layouts table, or both, as if AWS had lost them. Return what was lost."""
+def lose(stack: str, region: str | None, *whole: str, receipts: bool = False) -> str:
+    """Delete tables as if AWS had lost them. Return what was lost.
+
+    `region`: the counters table there; with `receipts`, the receipts table instead. `whole`: these of `AT_HOME`.
+    """
     deployed = Deployed(stack)
-    lost = [(deployed.home, deployed.names.layouts_table)] if layouts else []
+    tables = deployed.at_home
+    lost = [(deployed.home, tables[what]) for what in whole]
     if region is not None:
         if deployed.checked(region) not in deployed.regions:
             minting = ", ".join(deployed.regions)
             raise LocalError(f"{region}: no counters are minted there; regions with counters are {minting}")
-        lost.append((region, deployed.names.counters_table))
-    if not lost:
-        raise LocalError(f"lose: name a region, or --layouts; the regions are {', '.join(deployed.regions)}")
+        lost.append((region, deployed.names.receipts_table if receipts else deployed.names.counters_table))
+    if region is None and (receipts or not lost):
+        options = "" if receipts else f", or {', '.join(f'--{what}' for what in AT_HOME)}"
+        raise LocalError(f"lose: name a region{options}; the regions are {', '.join(deployed.regions)}")
     for at, table in lost:
         client = deployed.aws.client("dynamodb", at)
         try:
@@ -176,6 +224,31 @@ def lose(stack: str, region: str | None, *, layouts: bool) -> str:
         client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
     return f"{what}\nto recreate what was lost: {command(f'up --stack {stack}')}"
+
+
+def send(stack: str, event: str) -> str:
+    """Send an event to the coordinator, as `aws lambda invoke` with the alias `deployments` does. Return its answer."""
+    try:
+        asked: Any = json.loads(event)
+    except ValueError as error:
+        raise LocalError(f"send: {event} is not JSON ({error}); for example {EVENT}") from error
+    if not isinstance(asked, dict):
+        raise LocalError(f"send: {event} is not an object; for example {EVENT}")
+    deployed = Deployed(stack)
+    name = deployed.outputs["coordinator"]
+    client = deployed.aws.client("lambda", deployed.home)
+    try:
+        response = client.invoke(FunctionName=name, Qualifier=DEPLOYMENTS_ALIAS, Payload=event)
+    except client.exceptions.ResourceNotFoundException as error:
+        up = command(f"up --stack {stack}")
+        raise LocalError(f"{name} or its alias is gone; to recreate it: {up}") from error
+    answer = response["Payload"].read().decode()
+    if "FunctionError" in response:
+        raise LocalError(f"{name}: {failure(answer)}")
+    return answer
+
+
+EVENT = shlex.quote(json.dumps({"schedule": True}))
 
 
 def check(urls: Mapping[str, str], proxy: str = "") -> None:
@@ -285,6 +358,8 @@ def demo(stack: str) -> None:
     print(f"\n{table(exported, minted)}\n")
     if local:
         print(f"minted at the domain, {local}: {moved}\n")
+    total = sum(map(len, minted.values())) + (moved is not None)
+    print(f"{total} integers minted; the check mints others\n")
     exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
     check(exported["urls"], proxy)
     url = next(iter(exported["urls"].values()))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -70,6 +71,15 @@ def command(arguments: str) -> str:
     python = Path(sys.executable)
     shown = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
     return f"{shown} -m local {arguments}"
+
+
+OF_PULUMI = re.compile(r"`pulumi (up|preview)(?: --refresh)?`")
+"""Commands that the program and the coordinator name. Here, others do the same, and always look at what there is."""
+
+
+def as_here(text: str) -> str:
+    """Return a message with the commands that there are on this machine."""
+    return OF_PULUMI.sub(lambda found: f"`{command(found[1])}`", text)
 
 
 def start_afresh() -> str:

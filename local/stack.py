@@ -67,6 +67,7 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
             raise LocalError(f"{path.name}: {key} and {_full(key, name)} are the same setting; keep one of them")
         values[_full(key, name)] = _text(f"{path.name}: {key}", value)
     _check_keys(path.name, (key for key in values if key.startswith(AWS)), described)
+    overridden: dict[str, str] = {}
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals or not key or key.endswith(":"):
@@ -78,7 +79,11 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
             whole = _with_part(values.get(f"{name}:{part['setting']}", ""), kind, part["entry"], value)
             instead = shlex.quote(f"{part['setting']}={json.dumps(whole)}")
             raise LocalError(f"-c {override}: write the whole value: -c {instead}")
-        values[_full(key, name)] = value
+        full = _full(key, name)
+        if overridden.setdefault(full, override) != override and values[full] != value:
+            other = f"-c {overridden[full]} sets {full.removeprefix(f'{name}:')} to another value"
+            raise LocalError(f"-c {override}: {other}; leave one of them out")
+        values[full] = value
     return values
 
 
@@ -198,6 +203,16 @@ class Made:
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
 
+def _made(entry: Mapping[str, Any]) -> Made:
+    """Read a resource, or raise `TypeError`."""
+    made = Made(**{str(name): value for name, value in entry.items()})
+    kinds = {"inputs": dict, "outputs": dict, "protect": bool, "updating": bool}
+    for field in fields(made):
+        if not isinstance(getattr(made, field.name), kinds.get(field.name, str)):
+            raise TypeError(f"{field.name} of a resource: {getattr(made, field.name)!r}")
+    return made
+
+
 class State:
     """What was made of one stack, in the order of its creation, so that the next deployment changes it.
 
@@ -217,6 +232,8 @@ class State:
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
         self.outputs: dict[str, Any] = {}
+        self.unfinished = False
+        """Whether an `up` has begun and not succeeded: it was interrupted, or failed."""
         if self._path.exists():
             self._read()
 
@@ -224,6 +241,8 @@ class State:
         try:
             written = json.loads(self._path.read_text())
             version = written["version"]
+            if not isinstance(version, int):
+                raise TypeError(f"version: {version!r}")
             if version != VERSION:
                 raise LocalError(
                     f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
@@ -234,12 +253,18 @@ class State:
                     f"{self._path} is the state of the stack {written['stack']}; put that of {self.stack} back, or "
                     "delete it and deploy again: what runs is taken over"
                 )
-            self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
-            self.outputs = written["outputs"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise LocalError(
-                f"{self._path} is damaged ({error}); delete it and deploy again: what runs is taken over"
-            ) from error
+            if not isinstance(written["resources"], list):
+                raise TypeError(f"resources: {written['resources']!r}")
+            self.resources = {made.key: made for made in map(_made, written["resources"])}
+            self.outputs, self.unfinished = written["outputs"], written.get("unfinished", False)
+            if not isinstance(self.outputs, dict) or not isinstance(self.unfinished, bool):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
+                raise TypeError("outputs or unfinished has the wrong type")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> LocalError:
+        """Return the error that somebody has damaged the state."""
+        return LocalError(f"{self._path} is damaged ({what}); delete it and deploy again: what runs is taken over")
 
     def put(self, made: Made) -> None:
         """Record a resource."""
@@ -264,16 +289,24 @@ class State:
             del self.resources[key]
             self._write()
 
-    def finish(self, outputs: dict[str, Any]) -> None:
-        """Record what the deployment exported."""
+    def begin(self) -> None:
+        """Record that a deployment has begun."""
         with self._lock:
-            self.outputs = outputs
+            self.unfinished = True
+            self._write()
+
+    def finish(self, outputs: dict[str, Any]) -> None:
+        """Record that it has succeeded, and what it exported."""
+        with self._lock:
+            self.outputs, self.unfinished = outputs, False
             self._write()
 
     def _write(self) -> None:
         if self.frozen:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        rest = json.dumps({"version": VERSION, "stack": self.stack, "outputs": self.outputs})
+        rest = json.dumps(
+            {"version": VERSION, "stack": self.stack, "unfinished": self.unfinished, "outputs": self.outputs}
+        )
         resources = ",\n".join(made.text for made in self.resources.values())
         write(self._path, f'{rest[:-1]}, "resources": [\n{resources}\n]}}')

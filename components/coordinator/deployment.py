@@ -105,12 +105,15 @@ NO_RECORD = (
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
 
-def changes(desired: Mapping[str, Any], record: StoredRecord | None) -> str:
-    """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have empty labels."""
-    return "; ".join(_changes(desired, record)) if record else NO_RECORD
+def changes(desired: Mapping[str, Any], record: StoredRecord | None, *, open_counters: bool = False) -> str:
+    """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have empty labels.
+
+    The record doesn't know which counters callers have created, which they may with `open_counters`.
+    """
+    return "; ".join(_changes(desired, record, open_counters=open_counters)) if record else NO_RECORD
 
 
-def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+def _changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool) -> Iterator[str]:
     before = record.desired
     if not record.reconciled:
         same = all(before.get(key) == desired[key] for key in desired)
@@ -121,7 +124,10 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         yield (
             f"/ will mint from {default} instead of {before_that}: its callers may get integers that they got before"
         )
-    yield from _epochs(desired, record)
+    epochs = list(_epochs(desired, record))
+    yield from epochs
+    if epochs and open_counters:
+        yield "counters that callers have created likewise"
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
@@ -191,7 +197,8 @@ def request(
 
     def say(resolved: Sequence[Any]) -> None:
         record, labels, default = resolved
-        text = changes({**desired, "tableLabels": labels, "defaultCounter": default}, record)
+        asked = {**desired, "tableLabels": labels, "defaultCounter": default}
+        text = changes(asked, record, open_counters=settings.open_counters)
         if text:
             pulumi.log.info(text, resource=parent)
 

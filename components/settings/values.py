@@ -167,9 +167,13 @@ def unknown_setting(name: str, known: Iterable[str], elsewhere: Iterable[str] = 
     return f"{name}: there is no such setting{hint}"
 
 
+NEAR = 0.75
+"""How much of both words must be the same, from 0 to 1: `memory` is near `memorySize`, `port` isn't near `protect`."""
+
+
 def did_you_mean(value: str, known: Iterable[str]) -> str:
     """Return a hint to the known word that `value` resembles, or an empty string if there is none."""
-    close = get_close_matches(str(value), list(known), n=1)
+    close = get_close_matches(str(value), list(known), n=1, cutoff=NEAR)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

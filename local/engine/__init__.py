@@ -1,9 +1,16 @@
-"""Applies the program as `pulumi up` and `pulumi preview` would: what it registers is made in the local server."""
+"""Applies the program as `pulumi up` and `pulumi preview` would: what it registers is made in the local server.
+
+What is unknown in a preview: in Pulumi, the outputs of a resource that will be created, and those that an update may
+change. Whatever the program makes of them is unknown, too. Pulumi counts a resource with an unknown input as changed,
+and `up` may then find that it isn't: a recreated table has the same ARN. So a preview here says `may update` or `may
+replace` of a resource whose known inputs are all as before. It says `update` or `replace` if a known input differs. A
+resource that will be created or deleted is always known.
+"""
 
 import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 from typing import Any, cast
@@ -15,7 +22,7 @@ from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Aws, Kind, Result
 from ..resources.lambda_ import INVOCATION, changes_layouts, reported
-from ..stack import Made, State, stacks
+from ..stack import REPLACED, Made, State, stacks
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
 
@@ -31,7 +38,8 @@ GONE = re.compile("NoSuch|NotFound")
 Report = Callable[[str, str, str], None]
 """Called for every resource: what happened, its type, its name.
 
-What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in a preview `create`, `update` …."""
+What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in a preview `create`, `update`, `may
+update` …."""
 
 
 class Engine:
@@ -49,12 +57,17 @@ class Engine:
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
         self._lock = Lock()
+        if wrong := next(filter(_misnamed, state.resources.values()), None):
+            raise state.damaged(f"{wrong.name}: {wrong.key!r} is not its key")
         if not self._exists:
             state.resources.clear()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function from the server. A preview finds the hosted zone of any name: `up` makes it."""
+        """Answer a provider function from the server. A preview finds a hosted zone of any name: `up` makes it."""
         if self.state.frozen and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
+            with suppress(LocalError, ClientError):
+                if self._exists:
+                    return FUNCTIONS[token](self._aws, arguments)
             return {"id": "", "zoneId": "", "privateZone": False, **arguments}
         if not self._exists:
             raise LocalError(f"{token}: the program asks AWS before it has made anything")
@@ -87,9 +100,11 @@ class Engine:
                 self._tell("unchanged", wanted)
                 return before.id, {**registered, **before.outputs}
             if self.state.frozen:
-                called = resource.type == INVOCATION  # each is another call
-                self._tell("create" if before is None else "replace" if called else "update", wanted)
-                if before is None or called:
+                replaces = before is not None and kind.replaces(before, wanted.inputs)
+                event = "create" if before is None else "replace" if replaces else "update"
+                unsure = before is not None and not before.updating and _may_be(wanted.inputs, before.inputs)
+                self._tell(f"may {event}" if unsure else event, wanted)
+                if before is None or replaces:
                     return "", {**registered, **kind.planned(registered)}
                 return before.id, {**kind.known(before, wanted.inputs), **registered}
             result = self._apply(kind, wanted, before)
@@ -139,6 +154,8 @@ class Engine:
             if not _says(error, GONE):
                 raise
             outputs = None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise self.state.damaged(f"{made.name}: {error!r}") from error
         if outputs is None:
             self.state.remove(made.key)
             return None
@@ -212,10 +229,37 @@ def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
     return " ".join([resource.type, *identity])
 
 
+def _misnamed(made: Made) -> bool:
+    """Return whether a resource's key isn't made of its type and identifying inputs: somebody has changed them."""
+    kind, key = KINDS.get(made.type), made.key
+    while key.startswith(REPLACED):
+        key = key.removeprefix(REPLACED)
+    if kind is None:
+        return not key.startswith(made.type)
+    return key != " ".join([made.type, *([str(made.inputs.get(name)) for name in kind.identity] or [made.name])])
+
+
 def _is_identified(resource: Registration) -> bool:
     """Return whether all that identifies a resource is known, as it is outside of a preview."""
     names = KINDS[resource.type].identity
     return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
+
+
+def _may_be(planned: Any, present: Any) -> bool:
+    """Return whether inputs of a preview may turn out to be these: all that is known of them is the same."""
+    match planned:
+        case pulumi.output.Unknown():
+            return True
+        case dict():
+            known, now = cast("dict[str, Any]", planned), cast("dict[str, Any]", present)
+            same = isinstance(present, dict) and known.keys() == now.keys()
+            return same and all(_may_be(value, now[name]) for name, value in known.items())
+        case list():
+            entries, before = cast("list[Any]", planned), cast("list[Any]", present)
+            same = isinstance(present, list) and len(entries) == len(before)
+            return same and all(map(_may_be, entries, before))
+        case _:
+            return planned == present
 
 
 def _of_another_stack(key: str, stack: str) -> bool:
@@ -254,7 +298,9 @@ def deploy(
     program: Callable[[], None] = main,
 ) -> dict[str, Any]:
     """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports."""
-    return _run(Engine(aws, State(stack), report), project, config, program).outputs
+    state = State(stack)
+    state.begin()
+    return _run(Engine(aws, state, report), project, config, program).outputs
 
 
 def preview(

@@ -93,6 +93,10 @@ class Kind:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         raise NotImplementedError
 
+    def replaces(self, before: Made, inputs: Inputs) -> bool:
+        """Return whether a change to these inputs takes a new one, which replaces the one before."""
+        return False
+
     def planned(self, inputs: Inputs) -> Mapping[str, Any]:
         """Return the outputs that a preview knows of one that will be created."""
         return {}
@@ -189,10 +193,14 @@ class Described(Kind):
         """Return the client in the resource's region."""
         return aws.client(self.service, inputs.get("region", ANYWHERE))
 
+    def replaces(self, before: Made, inputs: Inputs) -> bool:
+        """Return what `replaced_if` says."""
+        return self.replaced_if(before.inputs, inputs)
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create it, or change it in the way that is described."""
         client = self.client(aws, inputs)
-        replaces = before is not None and self.replaced_if(before.inputs, inputs)
+        replaces = before is not None and self.replaces(before, inputs)
         if before is not None and self.recreated:
             self.delete(aws, before)
         if before is None or replaces or self.update is None:

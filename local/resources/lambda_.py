@@ -180,7 +180,7 @@ def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     return {} if any(one["Sid"] == inputs[ID] for one in json.loads(found["Policy"])["Statement"]) else None
 
 
-def _failure(payload: str, log: str) -> str:
+def failure(payload: str, log: str = "") -> str:
     """Return how a call failed. An error class of the function's own has a message for whoever deploys.
 
     Otherwise the message alone says little (`KeyError: 'X'`, a module that can't be imported): with the type and the
@@ -199,6 +199,9 @@ class _Invocation(Kind):
 
     identity = ()
 
+    def replaces(self, before: Made, inputs: Inputs) -> bool:
+        return True
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         name = inputs["functionName"]
         qualifier = inputs.get("qualifier", "$LATEST")  # the provider's default
@@ -206,7 +209,7 @@ class _Invocation(Kind):
         response = client.invoke(FunctionName=name, Qualifier=qualifier, Payload=inputs["input"], LogType="Tail")
         payload = response["Payload"].read().decode()
         if "FunctionError" in response:
-            raise LocalError(f"{name}: {_failure(payload, response.get('LogResult', ''))}")
+            raise LocalError(f"{name}: {failure(payload, response.get('LogResult', ''))}")
         return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
@@ -315,11 +318,13 @@ def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
 
 def phase(register: dict[str, Any]) -> str:
     """Return a counter's epoch in words, and the regions that don't mint in it yet."""
-    if not register["regions"]["L"]:
-        return "is being deleted"
-    epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
-    regions = [region["S"] for region in register["regions"]["L"]]
-    waiting = [
-        region for region, id_ in zip(regions, register.get("ids", {}).get("L", ()), strict=False) if "NULL" in id_
-    ]
+    try:
+        if not register["regions"]["L"]:
+            return "is being deleted"
+        epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
+        regions = [region["S"] for region in register["regions"]["L"]]
+        ids = register.get("ids", {}).get("L", ())
+        waiting = [region for region, id_ in zip(regions, ids, strict=False) if "NULL" in id_]
+    except (KeyError, TypeError, AttributeError):  # somebody has changed it
+        return "its item in the layouts table can't be read; docs/runbook.md says what to do about a stray item"
     return f"{epoch}: waiting for {', '.join(waiting)}" if waiting else epoch

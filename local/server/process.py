@@ -88,6 +88,9 @@ SILENT = 10
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
 
+MOST = {"pid": 2**31 - 1, "port": 65535, "version": 2**31 - 1}
+"""The largest numbers that a record can have."""
+
 _starting = Lock()
 
 _children: list[subprocess.Popen[bytes]] = []
@@ -232,12 +235,14 @@ class BackgroundService:
         """Return the last one started and not ended, running or not."""
         try:
             record = json.loads(self.record.read_text())
-            if (pid := int(record["pid"])) < 1:
-                raise ValueError(f"pid: {pid}")
-            return Server(pid, int(record["port"]), int(record["version"]))
+            numbers = {name: record[name] for name in ("pid", "port", "version")}
+            for name, number in numbers.items():
+                if type(number) is not int or not 0 < number <= MOST[name]:
+                    raise ValueError(f"{name}: {number!r}")
+            return Server(**numbers)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise LocalError(
                 f"{self.record} is damaged ({error}), so the {self.name}'s process is not known. End it by hand if it "
                 f"runs ({self.mark} is in its command line), delete that file, then: {command('down')}"
@@ -292,6 +297,8 @@ class BackgroundService:
             end = self.log.read_text(errors="replace").splitlines()[-15:]
         except FileNotFoundError:
             return "There is no log."
+        except OSError as error:
+            return f"{self.log} can't be read: {error.strerror}."
         lines = "".join(f"\n  {line}" for line in end)
         return f"The end of {self.log}:{lines}" if end else f"{self.log} is empty."
 

@@ -73,7 +73,10 @@ def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine
     integers = [[int(cell.rstrip(",")) for cell in line[3:8]] for line in lines]
     assert all(n % 3 == place % 3 for place, row in enumerate(integers, 1) for n in row)
     assert [line[0] for line in checked] == [f"{region}:" for region in DEV]
+    assert "\n15 integers minted; the check mints others\n" in shown.stdout
     assert "12 integers minted; no problems" in shown.stdout
+    by_check = [int(cell) for line in checked for cell in " ".join(line[1:5]).replace(",", "").split()]
+    assert len({*by_check, *(integer for row in integers for integer in row)}) == 15 + 12
     end = shown.stdout.rpartition("end it:")[2].split()
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
@@ -112,7 +115,25 @@ def test_wrong_settings_are_reported_and_change_nothing(deployed: Machine) -> No
     assert mint(url)[0] == 200
 
 
-def test_a_failing_coordinators_message_reaches_the_user(small: Machine) -> None:
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("memorySize=1", "  -c memorySize: 1 is out of range; 128 to 10240 are allowed"),
+        ("regions=[1", """  -c regions: '[1' is not a list of strings: -c 'regions=["us-east-1", "eu-west-1"]'"""),
+        ("global-integers:protect=perhaps", "  -c protect: 'perhaps' is neither true nor false"),
+        ("leese=2", "  -c leese: there is no such setting; did you mean 'lease'?"),
+        ("port=1", "  -c port: there is no such setting; known are alarmEmails, "),
+    ],
+)
+def test_an_error_of_an_option_names_the_option(tmp_path: Path, override: str, message: str) -> None:
+    for command in ("up", "preview"):
+        wrong = Machine(tmp_path).run(command, "-c", override)
+        assert (wrong.returncode, wrong.stdout) == (1, "")
+        assert wrong.stderr.startswith(f"error: the settings are wrong:\n{message}")
+        assert "Pulumi.dev.yaml" not in wrong.stderr
+
+
+def test_a_floor_for_no_counter_is_refused(small: Machine) -> None:
     wrong = small.up("us-east-1", settings=('floors={"nonesuch": 5}',))
 
     assert wrong.returncode == 1

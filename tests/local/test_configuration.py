@@ -104,6 +104,15 @@ def test_an_override_without_key_or_value_is_refused(project: Path, override: st
         configuration("dev", [override])
 
 
+def test_an_override_that_is_repeated_must_be_the_same(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").touch()
+
+    assert configuration("dev", ["lease=2", "x:lease=2", "lease=2"])["x:lease"] == "2"
+    with pytest.raises(LocalError) as refused:
+        configuration("dev", ["lease=2", "protect=true", "x:lease=3"])
+    assert str(refused.value) == "-c x:lease=3: -c lease=2 sets lease to another value; leave one of them out"
+
+
 @pytest.mark.parametrize(
     ("override", "instead"),
     [

@@ -308,7 +308,8 @@ class _Check:
         if again.first != keyed.first or not again.replayed:
             self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
         name = self._counter or self._ask(region, api.default_counter())
-        for integer in (*first.integers(), keyed.first):
+        minted = (*first.integers(), keyed.first)
+        for integer in minted:
             before = self.minted.get((name, integer))
             if before is not None:
                 self.wrong.append(f"{region}: minted {integer}, which {before} has minted before")
@@ -316,7 +317,7 @@ class _Check:
         run(self._client.check(region))  # it may open the connection
         health = run(self._client.check(region))
         latency = "-" if health.seconds is None else f"{health.seconds * 1000:.0f} ms"
-        self.regions.append(f"{region}: {first.first} … {first.last}, stride {first.stride}, {latency}")
+        self.regions.append(f"{region}: {', '.join(map(str, minted))}, stride {first.stride}, {latency}")
         if not health.ok:
             self.wrong.append(f"{region}: {health.reason or 'no response'}")
         if health.seconds is not None and health.seconds > SLOW:

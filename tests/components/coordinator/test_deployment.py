@@ -457,6 +457,14 @@ def test_a_counter_created_by_hand_is_not_a_new_one() -> None:
     assert words(replace(RECORDED, counters=counters), counters=["integers", "invoices"]) == ""
 
 
+def test_counters_of_callers_are_named_where_they_may_create_some() -> None:
+    moved = {**BEFORE, "regions": ["us-east-1"]}
+
+    assert "counters that callers have created likewise" in changes(moved, RECORDED, open_counters=True).split("; ")
+    assert "callers" not in changes(moved, RECORDED)
+    assert changes(BEFORE, RECORDED, open_counters=True) == ""
+
+
 def test_only_some_of_many_counters_are_named() -> None:
     counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
     text = words(replace(RECORDED, counters=counters), regions=["us-east-1"])

@@ -6,10 +6,11 @@ import pulumi
 import pytest
 
 from components.settings import SettingsError, settings_of
-from components.settings.args import GlobalIntegersArgs
+from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.rules import MAX_DOMAIN, within
+from components.settings.values import camel, did_you_mean
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 
 COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"
@@ -455,3 +456,23 @@ def test_a_program_is_refused_in_its_own_words(setting: dict[str, Any], reported
     first, line = str(wrong.value).splitlines()
     assert first == "the settings are wrong:"
     assert reported in line
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("leese", "lease"),
+        ("memory", "memorySize"),
+        ("region", "regions"),
+        ("kmsKey", "kmsKeys"),
+        ("openCounter", "openCounters"),
+        ("port", ""),
+        ("name", ""),
+        ("table", ""),
+        ("timeout", ""),
+    ],
+)
+def test_only_what_is_near_is_proposed(written: str, meant: str) -> None:
+    known = [camel(name) for name in SETTINGS]
+
+    assert did_you_mean(written, known) == (f"; did you mean {meant!r}?" if meant else "")

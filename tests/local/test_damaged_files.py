@@ -1,0 +1,192 @@
+"""Files of the state folder that somebody has damaged: each command names the file and what to do, or does without."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from local.paths import VERSION
+from tests.local.machine import Machine, up
+
+COMMANDS = (
+    ("up", "--port", "0", "-c", 'regions=["us-east-1"]'),
+    ("preview", "-c", 'regions=["us-east-1"]'),
+    ("status",),
+    ("outputs",),
+    ("demo",),
+    ("logs",),
+    ("lose",),
+    ("send", '{"schedule": true}'),
+    ("down",),
+)
+
+
+def shape(whole: bytes, **changes: Any) -> bytes:
+    """Return a JSON object with other values. `...` takes one away."""
+    changed = {**json.loads(whole), **changes}
+    return json.dumps({key: value for key, value in changed.items() if value is not ...}).encode()
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "empty": lambda _whole: b"",
+    "half": lambda whole: whole[: len(whole) // 2],
+    "list": lambda _whole: b"[]",
+    "number": lambda _whole: b"7",
+    "text": lambda _whole: b'"x"',
+    "null": lambda _whole: b"null",
+    "nothing in it": lambda _whole: b"{}",
+    "not UTF-8": lambda whole: b"\xff\xfe" + whole,
+    "deep": lambda _whole: b"[" * 100_000,
+    "a folder": lambda _whole: None,
+}
+
+OF_RECORD: dict[str, Any] = {"pid": [..., None, "7", -1, 0, 2**40, True], "port": [..., None, 70_000, -1, 1.5]}
+OF_RECORD["version"] = [..., None, "1", []]
+
+OF_STATE: dict[str, Any] = {
+    "version": [..., None, "1", {}],
+    "stack": [..., None, "another"],
+    "outputs": [..., None, 7, []],
+    "unfinished": [None, 1],
+    "resources": [..., None, 7, {}, [7], [None], [{}], [[]]],
+}
+
+
+def written(path: Path, text: bytes | None) -> None:
+    if text is None:
+        path.unlink(missing_ok=True)
+        path.mkdir()
+    else:
+        path.write_bytes(text)
+
+
+def refused(machine: Machine, command: tuple[str, ...], file: Path, damage: object) -> None:
+    """Check that a command names a damaged file and what to do."""
+    done = machine.run(*command)
+
+    where = f"{command} with {damage}: {done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, where
+    assert done.returncode == 1, where
+    assert done.stderr.startswith(f"error: {file}"), where
+    assert any(way in done.stderr for way in ("delete", "remove what is in its way", "start afresh")), where
+
+
+RECORD = json.dumps({"pid": 4_000_000, "port": 4566, "version": VERSION}).encode()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_of_the_server_is_named(tmp_path: Path, damage: str) -> None:
+    for command in COMMANDS:
+        file = tmp_path / "server.json"
+        written(file, DAMAGES[damage](RECORD))
+        refused(Machine(tmp_path), command, file, damage)
+        file.rmdir() if damage == "a folder" else file.unlink()
+
+
+def test_each_wrong_value_in_the_servers_record_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "server.json"
+    for name, values in OF_RECORD.items():
+        for value in values:
+            file.write_bytes(shape(RECORD, **{name: value}))
+            for command in COMMANDS:
+                refused(Machine(tmp_path), command, file, (name, value))
+
+
+@pytest.mark.parametrize("service", ["domain", "gateway"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_of_another_process_is_named(tmp_path: Path, service: str, damage: str) -> None:
+    file = tmp_path / f"{service}.json"
+    written(file, DAMAGES[damage](RECORD))
+
+    refused(Machine(tmp_path), ("down",), file, damage)
+
+
+@pytest.mark.parametrize("file", ["port", "server.log"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_other_damaged_files_stop_no_command(tmp_path: Path, file: str, damage: str) -> None:
+    written(tmp_path / file, DAMAGES[damage](b"4566\n"))
+    for command in COMMANDS[1:]:
+        done = Machine(tmp_path).run(*command)
+        known = command[0] in ("preview", "down")
+        assert (done.returncode, "Traceback" in done.stderr) == (0 if known else 1, False), (command, done.stderr)
+        assert known or done.stderr.startswith("error: nothing runs here; start it: ")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_lock_is_named_or_does_not_matter(tmp_path: Path, damage: str) -> None:
+    file = tmp_path / "lock"
+    written(file, DAMAGES[damage](b""))
+    for command in COMMANDS[1:]:
+        if damage == "a folder":
+            refused(Machine(tmp_path), command, file, damage)
+        else:
+            done = Machine(tmp_path).run(*command)
+            assert "Traceback" not in done.stderr
+            assert str(file) not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Machine:
+    return up(machines(), "us-east-1")
+
+
+@pytest.fixture
+def state(machine: Machine) -> Iterator[tuple[Path, bytes]]:
+    """The stack's state, and what is in it. It is put back at the end."""
+    file = machine.folder / "dev.json"
+    whole = file.read_bytes()
+    yield file, whole
+    if file.is_dir():
+        file.rmdir()
+    file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_state_is_named(machine: Machine, state: tuple[Path, bytes], damage: str) -> None:
+    file, whole = state
+    written(file, DAMAGES[damage](whole))
+    for command in COMMANDS[:-1]:
+        refused(machine, command, file, damage)
+
+
+def test_each_wrong_value_in_the_state_is_named(machine: Machine, state: tuple[Path, bytes]) -> None:
+    file, whole = state
+    for name, values in OF_STATE.items():
+        for value in values:
+            file.write_bytes(shape(whole, **{name: value}))
+            for command in (COMMANDS[0], ("status",), ("outputs",)):  # they all read it in the same way
+                refused(machine, command, file, (name, value))
+
+
+def without_or_other(document: Any, random: Random) -> Any:
+    """Return a JSON document with one of its values taken away, or another one in its place."""
+    if isinstance(document, dict | list) and document and random.random() < 0.85:
+        keys: list[Any] = [*document] if isinstance(document, dict) else [*range(len(document))]
+        key: Any = random.choice(keys)
+        changed: Any = document.copy()
+        if random.random() < 0.2:
+            del changed[key]
+        else:
+            changed[key] = without_or_other(changed[key], random)
+        return changed
+    return random.choice([None, 7, "x", [], {}, True, 1.5, [[]], {"a": 1}])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_state_that_is_changed_anywhere_is_no_traceback(
+    machine: Machine, state: tuple[Path, bytes], seed: int
+) -> None:
+    file, whole = state
+    document, random = json.loads(whole), Random(seed)
+    for number in range(10):
+        part = random.choice(["outputs", "resources"])
+        file.write_text(json.dumps({**document, part: without_or_other(document[part], random)}))
+        for command in (("status",), ("logs", "-n", "1"), ("outputs", "urls"), ("lose",)) + (
+            COMMANDS[1:2] * (number < 8)
+        ):
+            done = machine.run(*command)
+            assert "Traceback" not in done.stderr, (seed, number, command, done.stderr)
+            assert done.returncode in (0, 1)

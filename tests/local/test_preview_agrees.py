@@ -1,0 +1,266 @@
+"""What a preview says is what `up` does: resource by resource, and what is refused, in every flow of the runbook."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from local.paths import ROOT
+from local.resources import Aws
+from tests.local.machine import HANGING, Machine, mint
+
+HOME, OTHER, THIRD = "us-east-1", "eu-west-1", "ap-southeast-2"
+LAYOUTS = "global-integers-dev-layouts"
+COUNTERS = "global-integers-dev-counters"
+
+LINE = re.compile(r"  (may )?(create|update|replace|delete)d? +(\w+) +(\S+)")
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A preview and an `up` with these settings. `refused` is in the error of both.
+
+    `late` is in that of `up` only: the preview reads the deployment record, and no counter's register.
+    """
+
+    settings: Mapping[str, Any]
+    refused: str = ""
+    late: str = ""
+
+
+Action = Callable[[Machine], None]
+Flow = Sequence[Deployment | Action]
+
+
+def to(*regions: str, protect: bool = False, refused: str = "", late: str = "", **settings: Any) -> Deployment:
+    """Return a deployment to these regions, by default the home region and another one."""
+    return Deployment(
+        {"regions": list(regions) or [HOME, OTHER], "protect": protect, **settings}, refused=refused, late=late
+    )
+
+
+def run(*arguments: str) -> Action:
+    """Return the run of another command."""
+
+    def act(machine: Machine) -> None:
+        done = machine.run(*arguments)
+        assert done.returncode == 0, done.stderr
+
+    return act
+
+
+def create_by_caller(machine: Machine) -> None:
+    url = machine.outputs()["urls"][HOME]
+    assert mint(url, "made", method="PUT")[0] == 201
+
+
+def interrupt(*regions: str) -> Action:
+    """Return an `up` that is killed once it has made a table."""
+
+    def act(machine: Machine) -> None:
+        with machine.start(*machine.command(*regions, settings=("protect=false",))) as process:
+            assert process.stdout is not None
+            assert next((line for line in process.stdout if "created   Table" in line), None)
+            process.kill()
+            process.communicate(timeout=HANGING)
+
+    return act
+
+
+def forget(region: str) -> Action:
+    """Return what `pulumi state delete` does with a region that never comes back."""
+
+    def act(machine: Machine) -> None:
+        state = machine.folder / "dev.json"
+        whole = json.loads(state.read_text())
+        remaining = [made for made in whole["resources"] if region not in made["key"] + made["name"]]
+        assert len(remaining) < len(whole["resources"])
+        state.write_text(json.dumps({**whole, "resources": remaining}))
+
+    return act
+
+
+def unprotect_table(machine: Machine) -> None:
+    client = Aws(machine.endpoint).client("dynamodb", OTHER)
+    arn = client.describe_table(TableName=COUNTERS)["Table"].get("TableArn", "")
+    client.delete_resource_policy(ResourceArn=arn)
+
+
+def register(machine: Machine, change: Mapping[str, Any] | None) -> None:
+    """Make a register stray, or delete it from the layouts table."""
+    client = Aws(machine.endpoint).client("dynamodb", HOME)
+    if change is None:
+        client.delete_item(TableName=LAYOUTS, Key={"counter": {"S": "integers"}})
+    else:
+        client.put_item(TableName=LAYOUTS, Item={"counter": {"S": "integers"}, **change})
+
+
+def strayed(machine: Machine) -> None:
+    register(machine, {"epoch": {"S": "x"}})
+
+
+def removed(machine: Machine) -> None:
+    register(machine, None)
+
+
+FLOWS: dict[str, Flow] = {
+    "What heals by itself": (
+        to(),
+        run("lose", OTHER),
+        to(),
+        run("lose", HOME, "--receipts"),
+        to(),
+        run("lose", "--layouts"),
+        to(),
+        run("lose", "--mirror", "--archive"),
+        to(),
+        interrupt(HOME, OTHER, THIRD),
+        to(HOME, OTHER, THIRD),
+    ),
+    "Remove a region": (
+        to(HOME, OTHER, THIRD, protect=True),
+        to(protect=True, refused="a region can't be removed before it has left"),
+        to(protect=True, leaving=[THIRD]),
+        to(HOME, OTHER, THIRD, protect=True),
+        to(protect=True, leaving=[THIRD]),
+        to(protect=True),
+    ),
+    "A region that will never come back": (to(protect=True), forget(OTHER), to(HOME), to(HOME, protect=True)),
+    "Two losses at once": (
+        to(),
+        run("lose", "--layouts", "--mirror"),
+        to(late="Neither the layouts table"),
+        to(floors={"*": 5_000_000_000}, defaultCounter="integers"),
+        to(),
+    ),
+    "Make a public stack private": (to(authorization="NONE"), to(authorization="AWS_IAM"), to(authorization="NONE")),
+    "Move from another system's integers": (
+        to(counters=["integers"]),
+        to(counters=["integers"], floors={"orders": 5_000_000}, refused="floors: there is no counter orders"),
+        to(counters=["integers", "orders"], floors={"orders": 5_000_000}),
+        to(counters=["integers", "orders"]),
+        to(counters=["integers"], floors={"orders": 6_000_000}),
+    ),
+    "Write into a protected table": (to(protect=True), unprotect_table, to(protect=True)),
+    "A stray item": (
+        to(),
+        strayed,
+        to(OTHER, HOME, late="the item of this counter in the layouts table can't be read"),
+        removed,
+        to(OTHER, HOME),
+    ),
+    "End a deployment": (to(protect=True), to(), run("down"), to()),
+    "First deployment": (
+        to(counters=["integers"], floors={"orders": 5}, refused="floors: there is no counter orders"),
+        to(
+            apiGateway=True,
+            domain="integers.example.com",
+            hostedZone="example.com",
+            window=1000,
+            alarmEmails=["operator@shop.example"],
+        ),
+        to(),
+        to(memorySize=512),
+        run("send", '{"back": true}'),
+        to(memorySize=512),
+        to(),
+        to(paused=[OTHER]),
+        to(),
+    ),
+    "On one machine": (
+        to(HOME, openCounters=True),
+        create_by_caller,
+        to(HOME, OTHER, openCounters=True),
+        to(HOME, OTHER, openCounters=True, floors={"made": 50_000_000}),
+        to(HOME, OTHER, THIRD),
+        to(THIRD, HOME, OTHER),
+        to(THIRD, HOME, OTHER, counters=["integers", "orders", "tickets"], window=1_000_000),
+        to(THIRD, HOME, OTHER, counters=["orders", "integers"]),
+        run("send", '{"delete": ["tickets"]}'),
+        to(THIRD, HOME, OTHER, scheduleMinutes=9, headroom=500),
+        to(THIRD, HOME, OTHER, defaultCounter="orders"),
+        to(refused="the settings must always name its counter"),
+        to(defaultCounter="orders", waves=[[OTHER], [HOME]]),
+    ),
+}
+"""Heading of the runbook → what it does, in order."""
+
+
+def options(deployment: Deployment) -> list[str]:
+    written = {
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in deployment.settings.items()
+    }
+    return [word for key, value in written.items() for word in ("-c", f"{key}={value}")]
+
+
+def events(output: str) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    """Return what surely happens to each resource, and what may."""
+    sure: dict[tuple[str, str], str] = {}
+    maybe: dict[tuple[str, str], str] = {}
+    for may, event, kind, name in (found.groups() for found in map(LINE.fullmatch, output.splitlines()) if found):
+        (maybe if may else sure)[kind, name] = event
+    return sure, maybe
+
+
+def refusal(error: str) -> str:
+    return error.removeprefix("error: ").removeprefix("global-integers-dev-coordinate: ")
+
+
+def compare(machine: Machine, deployment: Deployment) -> None:
+    chosen = options(deployment)
+    planned, again = machine.run("preview", *chosen), machine.run("preview", *chosen)
+    assert sorted(again.stdout.splitlines()) == sorted(planned.stdout.splitlines()), "a preview changes nothing"
+    done = machine.run("up", "--port", "0", *chosen)
+    if deployment.refused or deployment.late:
+        assert done.returncode == 1
+        assert deployment.refused + deployment.late in done.stderr
+        assert (planned.returncode, refusal(planned.stderr)) == (
+            (1, refusal(done.stderr)) if deployment.refused else (0, "")
+        )
+        return
+    assert (planned.returncode, done.returncode) == (0, 0), planned.stderr + done.stderr
+    sure, maybe = events(planned.stdout)
+    happened, _ = events(done.stdout)
+    assert {resource: event for resource, event in happened.items() if resource not in maybe} == sure, chosen
+    assert {**maybe, **happened}.items() <= {**maybe, **sure}.items(), chosen
+    after = machine.run("preview", *chosen)
+    assert re.fullmatch(r"dev: \d+ unchanged; nothing was changed\n", after.stdout), after.stdout
+
+
+def carry_out(machine: Machine, flow: Flow) -> None:
+    for step in flow:
+        if isinstance(step, Deployment):
+            compare(machine, step)
+        else:
+            step(machine)
+
+
+def headings() -> list[str]:
+    return re.findall(r"^## (.*)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
+
+
+def test_every_flow_of_the_runbook_is_compared() -> None:
+    assert [*FLOWS] == headings()
+    assert all(any(isinstance(step, Deployment) for step in flow) for flow in FLOWS.values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("heading", FLOWS)
+def test_a_preview_says_what_up_does(fresh: Machine, heading: str) -> None:
+    carry_out(fresh, FLOWS[heading])
+
+
+def test_a_preview_and_up_agree_about_one_region(fresh: Machine) -> None:
+    carry_out(
+        fresh,
+        (
+            to(HOME, counters=["integers"]),
+            run("lose", HOME),
+            to(HOME, counters=["integers"]),
+            to(HOME, counters=["integers"], floors={"orders": 5}, refused="floors: there is no counter orders"),
+            to(HOME, counters=["integers", "orders"], memorySize=512),
+        ),
+    )

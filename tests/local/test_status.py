@@ -1,0 +1,283 @@
+"""What `status` says of everything that may have been lost, deleted, paused or interrupted."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from local.paths import command
+from local.resources import Aws
+from tests.local.machine import HANGING, Machine, chosen, up
+
+HOME, OTHER = "us-east-1", "eu-west-1"
+MINT = "global-integers-dev-mint"
+BOTH = chosen(HOME, OTHER)
+
+
+@pytest.fixture(scope="module")
+def pair(machines: Callable[[], Machine]) -> Machine:
+    """Two regions. A test that changes them sets them back."""
+    return up(machines(), HOME, OTHER)
+
+
+def said(machine: Machine) -> dict[str, list[str]]:
+    """Return what `status` says: of each region what is beside its name and below its URL; all else under ``."""
+    shown = machine.run("status")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    found: dict[str, list[str]] = {"": []}
+    for line in shown.stdout.splitlines():
+        if line.startswith("    "):
+            found[[*found][-1]].append(line.strip())
+        elif line.startswith("  "):
+            region, _, standing = line.strip().partition(": ")
+            found[region] = [standing]
+        else:
+            found[""].append(line)
+    for region in found.keys() - {""}:
+        assert found[region].pop(1).startswith(("http://127.0.0.1:", "no URL yet"))
+    return found
+
+
+def mints(offset: int) -> list[str]:
+    return [f"mints, offset {offset} of stride 2"]
+
+
+def lambda_of(machine: Machine, region: str) -> Any:
+    return Aws(machine.endpoint).client("lambda", region)
+
+
+def test_what_is_whole_is_said_in_a_line_each(pair: Machine) -> None:
+    found = said(pair)
+
+    assert (found[HOME], found[OTHER]) == (mints(1), mints(2))
+    first, *counters, default, alarms = found[""]
+    assert first == f"dev on {pair.endpoint} (process {pair.server()}), home region {HOME}"
+    assert counters == ["counter integers: epoch 1 from 1", "counter orders: epoch 1 from 1"]
+    assert default == "default counter: integers"
+    assert alarms == "alarms: 14 deployed; the local server evaluates none of them"
+
+
+def test_the_way_back_to_earlier_versions_is_shown(pair: Machine) -> None:
+    assert pair.run("up", *BOTH, "-c", "memorySize=512").returncode == 0
+    assert said(pair)[HOME] == mints(1)
+
+    back = pair.run("send", '{"back": true}')
+
+    assert (back.returncode, set(json.loads(back.stdout)["back"])) == (0, {HOME, OTHER}), back.stderr
+    for region, offset in ((HOME, 1), (OTHER, 2)):
+        standing, note = said(pair)[region]
+        assert [standing] == mints(offset)
+        reached, last = [int(word) for word in note.replace(",", "").split() if word.isdecimal()]
+        assert reached < last
+        assert note == f"callers reach version {reached} of its function, not {last}, the last one deployed"
+    assert pair.run("up", *BOTH).returncode == 0
+    assert (said(pair)[HOME], said(pair)[OTHER]) == (mints(1), mints(2))
+
+
+def test_what_is_deleted_by_hand_is_named(pair: Machine) -> None:
+    home, other = lambda_of(pair, HOME), lambda_of(pair, OTHER)
+    again = f"to recreate it: {command('up --stack dev')}"
+
+    home.delete_function_url_config(FunctionName=MINT, Qualifier="live")
+    assert said(pair)[HOME] == [f"can't be called: its Function URL is gone; {again}"]
+    home.delete_alias(FunctionName=MINT, Name="live")
+    assert said(pair)[HOME] == [f"doesn't mint: the alias live of its function is gone; {again}"]
+    other.delete_function(FunctionName=MINT)
+    home.delete_function(FunctionName="global-integers-dev-coordinate")
+    found = said(pair)
+    assert found[OTHER] == [f"doesn't mint: its function is gone; {again}"]
+    assert f"the coordinator's function is gone; {again}" in found[""]
+    refused = pair.run("send", '{"schedule": true}')
+    assert refused.stderr == f"error: global-integers-dev-coordinate or its alias is gone; {again}\n"
+
+    assert pair.run("up", *BOTH).returncode == 0
+    found = said(pair)
+    assert (found[HOME], found[OTHER]) == (mints(1), mints(2))
+    assert "gone" not in "".join(found[""])
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers each request with `code` and `detail`."""
+
+    code = 502
+    detail = ""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"detail": self.detail}).encode()
+        self.send_response(self.code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
+        """Log nothing."""
+
+
+@contextmanager
+def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
+    """Let a region's URL answer so."""
+    state = machine.folder / "dev.json"
+    whole = state.read_text()
+    document = json.loads(whole)
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), type("Handler", (Answering,), {"code": code, "detail": detail})
+    ) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        document["outputs"]["urls"][OTHER] = f"http://127.0.0.1:{server.server_port}/"
+        state.write_text(json.dumps(document))
+        try:
+            yield
+        finally:
+            state.write_text(whole)
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        (502, "doesn't mint: its function fails (502: why)"),
+        (504, "doesn't mint: its function fails (504: why)"),
+        (500, "doesn't mint: 500, why"),
+        (503, "doesn't mint: 503, why"),
+        (404, "doesn't mint: 404, why"),
+        (410, "leaving, mints no longer"),
+        (429, "throttled: it gets more requests than it may serve at the same time (429)"),
+        (403, "mints, offset 2 of stride 2"),  # it wants a signature, so the function is asked
+    ],
+)
+def test_a_region_stands_as_it_answers(pair: Machine, code: int, shown: str) -> None:
+    with answering(pair, code, "why"):
+        assert said(pair)[OTHER] == [shown]
+
+
+def test_a_region_that_does_not_answer_is_no_traceback(pair: Machine) -> None:
+    with answering(pair, 200, ""):
+        broken = (pair.folder / "dev.json").read_text()
+    whole = (pair.folder / "dev.json").read_text()
+    (pair.folder / "dev.json").write_text(broken)
+    try:
+        assert said(pair)[OTHER] == ["doesn't mint: no response (<urlopen error [Errno 111] Connection refused>)"]
+    finally:
+        (pair.folder / "dev.json").write_text(whole)
+
+
+def test_a_function_that_fails_does_not_mint(pair: Machine) -> None:
+    client = lambda_of(pair, OTHER)
+    before = client.get_alias(FunctionName=MINT, Name="live")["FunctionVersion"]
+    settings = client.get_function_configuration(FunctionName=MINT)["Environment"]["Variables"]
+    client.update_function_configuration(FunctionName=MINT, Handler="nonesuch.handler")
+    broken = client.publish_version(FunctionName=MINT)["Version"]
+    client.update_alias(FunctionName=MINT, Name="live", FunctionVersion=broken)
+
+    standing, note = said(pair)[OTHER]
+
+    assert standing.startswith("doesn't mint: its function fails (502: ")
+    assert note == f"callers reach version {broken} of its function, not {before}, the last one deployed"
+    client.update_function_configuration(
+        FunctionName=MINT, Handler="mint.handler.handler", Environment={"Variables": settings}
+    )
+    client.update_alias(FunctionName=MINT, Name="live", FunctionVersion=before)
+    assert said(pair)[OTHER] == mints(2)
+
+
+def test_paused_and_leaving_regions_are_shown_as_such(pair: Machine) -> None:
+    assert pair.run("up", *BOTH, "-c", f'paused=["{OTHER}"]').returncode == 0
+    assert (said(pair)[HOME], said(pair)[OTHER]) == (mints(1), ["paused"])
+
+    assert pair.run("up", *chosen(HOME), "-c", f'leaving=["{OTHER}"]').returncode == 0
+    found = said(pair)
+    assert (found[HOME], found[OTHER]) == (["mints, offset 1 of stride 1"], ["leaving, mints no longer"])
+
+    assert pair.run("up", *BOTH).returncode == 0
+    assert (said(pair)[HOME], said(pair)[OTHER]) == (mints(1), mints(2))
+
+
+def test_a_counters_item_that_is_damaged_is_no_traceback(pair: Machine) -> None:
+    client = Aws(pair.endpoint).client("dynamodb", HOME)
+    stray: dict[str, Any] = {"counter": {"S": "stray"}, "epoch": {"N": "1"}}
+    client.put_item(TableName="global-integers-dev-layouts", Item=stray)
+
+    assert (
+        "counter stray: its item in the layouts table can't be read; docs/runbook.md says what to do about a stray item"
+        in said(pair)[""]
+    )
+    client.delete_item(TableName="global-integers-dev-layouts", Key={"counter": stray["counter"]})
+
+
+def test_after_a_kill_of_the_server_it_says_how_to_go_on(pair: Machine) -> None:
+    state = pair.folder / "dev.json"
+    while max(path.stat().st_mtime for path in pair.folder.glob("saved/snapshot-*.json")) < state.stat().st_mtime:
+        time.sleep(0.05)  # what is newer than the last snapshot would be lost
+    os.killpg(pair.server(), signal.SIGKILL)
+
+    ended = pair.run("status")
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    first = ended.stderr.splitlines()[0]
+    assert first.startswith(f"error: the local AWS server (process {pair.server()}) has ended. What it had is saved; ")
+    assert first.endswith("-m local up")
+    again = pair.run("up", *BOTH)
+    assert "started again on " in again.stdout
+    assert (said(pair)[HOME], said(pair)[OTHER]) == (mints(1), mints(2))
+
+
+def test_an_interrupted_first_up_is_named(fresh: Machine) -> None:
+    with fresh.start(*fresh.command(HOME)) as process:
+        assert process.stdout is not None
+        assert next((line for line in process.stdout if "created   Table" in line), None)
+        process.kill()
+        process.communicate(timeout=HANGING)
+
+    shown = fresh.run("status")
+
+    assert (shown.returncode, shown.stdout) == (1, "")
+    assert shown.stderr.startswith("error: the first `up` of stack dev has not finished; to continue it: ")
+
+
+def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
+    up(fresh, HOME, OTHER)
+    assert fresh.run("lose", HOME, "--layouts", "--mirror", "--archive").returncode == 0
+    assert fresh.run("lose", OTHER, "--receipts").returncode == 0
+
+    found = said(fresh)
+
+    assert found[HOME][0].startswith("doesn't mint: its counters table is lost; to recreate it: ")
+    assert found[OTHER][0] == "mints in epoch 1, with stride 2", "its offset is known from the lost tables only"
+    assert found[OTHER][1].startswith("its receipts table is lost; to recreate it: ")
+    lost = [line.partition(";")[0] for line in found[""] if "lost" in line]
+    assert lost == [f"the {table} table is lost" for table in ("layouts", "mirror", "archive")]
+    assert not [line for line in found[""] if line.startswith("counter ")]
+    refused = fresh.run("up", *BOTH)
+    assert (refused.returncode, "Neither the layouts table" in refused.stderr) == (1, True)
+    assert (
+        "the last `up` has not finished: it was interrupted, or failed. Run it again as before: " in said(fresh)[""][1]
+    )
+    floors = ('floors={"*": 1000000000}', "defaultCounter=integers")
+    assert fresh.up(HOME, OTHER, settings=floors).returncode == 0
+    found = said(fresh)
+    assert (found[HOME], found[OTHER]) == (mints(1), mints(2))
+    assert "not finished" not in "".join(found[""])
+    assert fresh.up(HOME, OTHER, settings=("defaultCounter=integers",)).returncode == 0
+
+
+def test_processes_that_serve_gateways_and_domain_are_asked_for(fresh: Machine) -> None:
+    settings = ("apiGateway=true", "domain=integers.example.com", "hostedZone=example.com")
+    up(fresh, HOME, settings=settings)
+    assert not [line for line in said(fresh)[""] if "has ended" in line]
+    for name in ("gateway", "domain"):
+        os.killpg(json.loads((fresh.folder / f"{name}.json").read_text())["pid"], signal.SIGKILL)
+
+    ended = [line.partition(";")[0] for line in said(fresh)[""] if "has ended" in line]
+
+    assert ended == [f"the process that {what} has ended" for what in ("stands for the domain", "serves gatewayUrls")]
+    assert fresh.up(HOME, settings=settings).returncode == 0
+    assert not [line for line in said(fresh)[""] if "has ended" in line]
