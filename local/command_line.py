@@ -155,7 +155,8 @@ def _parser() -> argparse.ArgumentParser:
         lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
 
     what = "send an event to the coordinator, and print its answer"
-    examples = ("'{\"schedule\": true}'", "'{\"back\": true}'", '\'{"create": ["invoices"]}\'')
+    events: tuple[dict[str, Any], ...] = ({"schedule": True}, {"back": True}, {"create": ["invoices"]})
+    examples = (shlex.quote(json.dumps(event)) for event in events)
     sent = add(lambda options: print(send(options.stack, options.event)), "send", what, *examples)
     sent.add_argument("event", help="a JSON object, as docs/runbook.md sends it by `aws lambda invoke`")
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_each_wrong_value_in_the_servers_record_is_named(tmp_path: Path) -> None
     for name, values in OF_RECORD.items():
         for value in values:
             file.write_bytes(shape(RECORD, **{name: value}))
-            for command in COMMANDS:
+            for command in (("status",), ("down",)):  # they all read it in the same way
                 refused(Machine(tmp_path), command, file, (name, value))
 
 
@@ -161,18 +161,22 @@ def test_each_wrong_value_in_the_state_is_named(machine: Machine, state: tuple[P
                 refused(machine, command, file, (name, value))
 
 
+OTHERS: list[Any] = [None, 7, "x", [], {}, True, 1.5, [[]], {"a": 1}]
+
+
 def without_or_other(document: Any, random: Random) -> Any:
     """Return a JSON document with one of its values taken away, or another one in its place."""
-    if isinstance(document, dict | list) and document and random.random() < 0.85:
-        keys: list[Any] = [*document] if isinstance(document, dict) else [*range(len(document))]
-        key: Any = random.choice(keys)
-        changed: Any = document.copy()
-        if random.random() < 0.2:
-            del changed[key]
-        else:
-            changed[key] = without_or_other(changed[key], random)
-        return changed
-    return random.choice([None, 7, "x", [], {}, True, 1.5, [[]], {"a": 1}])
+    if not isinstance(document, dict | list) or not document or random.random() > 0.85:
+        return random.choice(OTHERS)
+    parts = cast("dict[Any, Any] | list[Any]", document)
+    keys: list[Any] = [*parts] if isinstance(parts, dict) else [*range(len(parts))]
+    changed: Any = parts.copy()
+    key = random.choice(keys)
+    if random.random() < 0.2:
+        del changed[key]
+    else:
+        changed[key] = without_or_other(changed[key], random)
+    return changed
 
 
 @pytest.mark.parametrize("seed", range(2))
