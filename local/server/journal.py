@@ -1,15 +1,15 @@
-"""What the local AWS server has outlives it: a snapshot of all services, and a journal of what was written since.
+"""The state of the local AWS server survives its process: a snapshot of all services, and a journal since then.
 
-- After a graceful end (`kill`, a machine that shuts down), the snapshot has everything.
-- After a kill, the journal has every table and every item as it was last written: no write is answered before it is in
-  the journal. Of the rest (functions, roles, alarms, logs, queues), what is newer than the snapshot is lost. The next
-  `up` makes it again.
+- After SIGTERM (`kill`, a shutdown), the snapshot has everything.
+- After SIGKILL, snapshot and journal have everything but the newest log lines and messages of queues: no request is
+  answered before what it has changed is in the journal.
 - After a power failure, the end of the journal may be missing. So a write to any other table than those of counters and
   receipts is on the disk before it is answered. The counters tables then count as lost: the coordinator begins above
   all that they may have minted.
 
-A snapshot is written a second after the last change of what is no item, and when the journal is long. ministack handles
-DynamoDB's requests one after the other in the thread of its event loop, and so are both files written there.
+A snapshot is written a second after the last change of anything but tables and items, and when the journal exceeds
+64 MB. ministack handles DynamoDB's requests one after the other in the thread of its event loop, and so are both files
+written there.
 """
 
 import asyncio
@@ -38,10 +38,15 @@ TABLES = frozenset({"CreateTable", "UpdateTable", "DeleteTable"})
 """What is in the journal."""
 
 BESIDE = ("UpdateTimeToLive", "UpdateContinuousBackups", "PutResource", "DeleteResource", "Tag", "Untag")
-"""What changes no table and no item. After any other change of DynamoDB, a snapshot is written before the answer."""
+"""Prefixes of operations whose changes may wait for the next snapshot. Of DynamoDB's operations in none of these
+lists, a snapshot is written before the response."""
+
+ELSEWHERE = ("dynamodb", "cloudwatch_logs", "sqs")
+"""The services whose state is not in the journal: tables and items have lines of their own; log lines and messages may
+be lost."""
 
 LOST_BY_POWER = ("-counters", "-receipts")
-"""How the tables are called whose writes don't wait for the disk: they are most of all writes."""
+"""Suffixes of the tables whose writes aren't synced to the disk; these are most writes."""
 
 COUNTERS = "-counters"
 
@@ -96,6 +101,8 @@ class Journal:
         self._incomplete = False
         """Whether a change couldn't be written, so that only a snapshot can be trusted."""
         self._timer: asyncio.TimerHandle | None = None
+        self._written: dict[str, str] = {}
+        """The states of services, as they were written last."""
 
     # Reading
 
@@ -108,12 +115,13 @@ class Journal:
         self._folder.mkdir(parents=True, exist_ok=True)
         numbers = sorted(_number(path) for path in self._folder.glob("snapshot-*.json"))
         journals = sorted(_number(path) for path in self._folder.glob("journal-*"))
-        self._number = max([0, *numbers[-1:]])
+        path, self._number = self._folder, max([0, *numbers[-1:]])
+        states: dict[str, Any] = {}
         if numbers:
             path = self._snapshot(self._number)
             with _damage_named(path):
-                self._services.restore(self._services.loaded(path.read_text()))
-        boot = ""
+                states |= self._services.loaded(path.read_text())
+        boot, changes = "", list[tuple[Path, int, Change]]()
         for number in (number for number in journals if number >= self._number):
             path = self._journal(number)
             *lines, _unanswered = path.read_bytes().split(b"\n")  # without a line end, no request was answered
@@ -122,9 +130,17 @@ class Journal:
                     for kind, *change in json.loads(line):
                         if kind == "boot":
                             (boot,) = change
+                        elif kind == "service":
+                            name, text = change
+                            states[name] = self._services.loaded(text)
                         else:
-                            self._replay(kind, *change)
+                            changes.append((path, place, [kind, *change]))
             self._number = number
+        with _damage_named(path):
+            self._services.restore(states)
+        for path, place, change in changes:
+            with _damage_named(path, place):
+                self._replay(*change)
         if boot and boot != boot_id():
             self._lose_counters()
 
@@ -185,6 +201,19 @@ class Journal:
             return self._refused(error)
         return response
 
+    def changed(self) -> None:
+        """Write the states of the services that a request may have changed, where they have."""
+        for name, state in self._services.states().items():
+            text = self._services.dumped(state) if name not in ELSEWHERE else ""
+            if text != self._written.get(name, ""):
+                self._written[name] = text
+                self._changes.append(["service", name, text])
+        try:
+            self._write()
+        except OSError as error:
+            self._incomplete = True
+            print(f"{self._folder}: {error.strerror}", file=sys.stderr)
+
     def _note_table(self, name: str) -> None:
         region, account = self._dynamodb.get_region(), self._dynamodb.get_account_id()
         name = name.rpartition("/")[2]
@@ -227,7 +256,8 @@ class Journal:
             self._timer = None
         if not self._folder.is_dir():
             return
-        text = self._services.dumped(dict(self._services.states()))
+        states = dict(self._services.states())
+        text = self._services.dumped(states)
         path = self._snapshot(self._number + 1)
         fresh = path.with_suffix(".new")
         try:
@@ -242,6 +272,7 @@ class Journal:
             raise
         _sync_folder(self._folder)
         self._changes, self._incomplete, self._number = [], False, self._number + 1
+        self._written = {name: self._services.dumped(state) for name, state in states.items() if name not in ELSEWHERE}
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -264,13 +295,21 @@ class Journal:
             print(f"no snapshot: {error}", file=sys.stderr)
 
     def around(self, app: App) -> App:
-        """Return an ASGI application that restores what was saved at its start, and saves it at its end."""
+        """Return an ASGI application that at startup restores what was saved, and saves at shutdown."""
 
         async def called(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "lifespan":
-                await app(scope, receive, send)
-                if scope["type"] == "http" and _may_change(scope):
-                    self.change_soon()
+                if scope["type"] != "http" or not _may_change(scope):
+                    await app(scope, receive, send)
+                    return
+
+                async def sent(message: Scope) -> None:
+                    if message["type"] == "http.response.start":
+                        self.changed()
+                    await send(message)
+
+                await app(scope, receive, sent)
+                self.change_soon()
                 return
 
             async def received() -> Scope:
@@ -310,7 +349,7 @@ def _may_change(scope: Scope) -> bool:
 
 @contextmanager
 def _damage_named(path: Path, line: int | None = None) -> Generator[None]:
-    """Say in which file what can't be read is. Somebody may have written anything there."""
+    """Turn a read error into `Damaged`, which names the file and line. Somebody may have written anything there."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -338,7 +377,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def boot_id() -> str:
-    """Return what differs after each start of the machine, "" where that can't be known."""
+    """Return an id that changes with each boot, "" where that can't be known."""
     if sys.platform == "darwin":
         done = subprocess.run(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, check=False)
         return done.stdout.decode().strip()
@@ -373,7 +412,7 @@ class Ministack:
         for name, module in self._app._state_map.items():
             if states.get(name):
                 self._app._get_module(module).load_persisted_state(states[name])
-        for name, entries in states["patches"].items():
+        for name, entries in states.get("patches", {}).items():
             self._more[name] |= {tuple(key): value for key, value in entries}
 
     def clean(self) -> None:

@@ -165,6 +165,26 @@ def test_all_is_as_before(lasting: Machine, sign: signal.Signals) -> None:
     assert mint(urls[EU], "made-later")[1]["integer"] == 2
 
 
+@pytest.mark.parametrize("last", ["updated   Function", "replaced  Invocation", "dev: "])
+def test_after_a_kill_callers_reach_what_the_next_up_deploys(lasting: Machine, last: str) -> None:
+    """Wherever a second `up` was, and right after it."""
+    assert lasting.up(US).returncode == 0
+    settings = ("memorySize=512",)
+    with lasting.start(*lasting.command(US, settings=settings)) as deploying:
+        assert deploying.stdout is not None
+        assert next((line for line in deploying.stdout if last in line), None)
+        lasting.kill()
+        deploying.communicate(timeout=HANGING)
+
+    again = lasting.up(US, settings=settings)
+
+    assert again.returncode == 0, again.stderr
+    status = lasting.run("status").stdout
+    assert "us-east-1: mints, offset 1 of stride 1\n" in status
+    assert "callers reach version" not in status
+    assert ("unchanged\n" in again.stdout) == (last == "dev: "), again.stdout
+
+
 def test_a_call_goes_on_at_the_same_url(mortal: Machine) -> None:
     """A service that runs meanwhile sees refused connections, and then greater integers."""
     (url,) = mortal.outputs()["urls"].values()
