@@ -58,8 +58,8 @@ class Mocks(pulumi.runtime.Mocks):
             `hosted_zone` is an id: by name, every zone is found.
 
     Attributes:
-        resources: what was registered, of the component and of the program. Pulumi registers what doesn't depend on
-            each other at the same time, so in any order.
+        resources: what was registered, of the component and of the program. Pulumi registers independent
+            resources concurrently, so their order varies.
         calls: the calls of provider functions, likewise.
     """
 

@@ -114,11 +114,12 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     examples = ("", "-c lease=100", '-c \'regions=["us-east-1", "eu-west-1"]\'')
-    up = add(_up, "up", "start the server if need be, and deploy; again after a change", *examples)
+    up = add(_up, "up", "start the server if needed, and deploy; again after a change", *examples)
     up.add_argument(
         "--port",
         type=_number(0, MAX_PORT, f"a port; 1 to {MAX_PORT} are allowed, and 0 for a free one"),
-        help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; if taken, a free one)",
+        help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; "
+        "a new server takes a free one if that is taken)",
     )
     up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
@@ -141,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     logged.add_argument("region", nargs="?", help="only this region's")
     lines = _number(1, 999_999, "a number of lines; 1 to 999999 are allowed")
     logged.add_argument("-n", dest="lines", type=lines, default=50, metavar="N", help="how many lines (default: 50)")
-    logged.add_argument("-f", "--follow", action="store_true", help="go on with what is logged next; Ctrl-C ends it")
+    logged.add_argument("-f", "--follow", action="store_true", help="print new lines as they are logged, until Ctrl-C")
 
     def lose_tables(options: argparse.Namespace) -> None:
         whole = [table for table in AT_HOME if getattr(options, table)]
@@ -158,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     events: tuple[dict[str, Any], ...] = ({"schedule": True}, {"back": True}, {"create": ["invoices"]})
     examples = (shlex.quote(json.dumps(event)) for event in events)
     sent = add(lambda options: print(send(options.stack, options.event)), "send", what, *examples)
-    sent.add_argument("event", help="a JSON object, as docs/runbook.md sends it by `aws lambda invoke`")
+    sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
 
     add(_down, "down", "end the server and forget everything, integers too", "")
     return parser
@@ -333,7 +334,9 @@ def _server(port: int | None) -> aws_server.Server:
     preferred = aws_server.preferred_port()
     if aws_server.has_saved() and not aws_server.SERVICE.runs():
         started = aws_server.start(preferred if port is None else port)
-        print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), with all that it had")
+        print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), from what it saved")
+        if aws_server.lost_power():
+            print("The machine stopped without notice: the counters tables count as lost, and are created again.")
         return started
     if before is None:
         _forget()  # what an interrupted `down` has left

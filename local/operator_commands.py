@@ -1,4 +1,4 @@
-"""What operators do with a deployment on this machine: read its logs, lose a table, send an event, mint by it."""
+"""What operators do with a deployment on this machine: read its logs, lose a table, send an event, mint with it."""
 
 import json
 import os
@@ -146,7 +146,7 @@ FOLLOWED = 1
 
 
 def follow(stack: str, region: str | None, count: int) -> Iterator[str]:
-    """Return the last lines, then each further one, without an end, or until nobody reads them.
+    """Return the last lines, then each new one, until nobody reads them.
 
     A function's lines arrive in the order of their times, those of several functions in any. So each line is compared
     with all that were seen, and counted: two may be the same.

@@ -74,7 +74,7 @@ def command(arguments: str) -> str:
 
 
 OF_PULUMI = re.compile(r"`pulumi (up|preview)(?: --refresh)?`")
-"""Commands that the program and the coordinator name. Here, others do the same, and always look at what there is."""
+"""Pulumi commands in messages of the program and the coordinator. The local ones replace them, and always refresh."""
 
 
 def as_here(text: str) -> str:

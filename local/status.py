@@ -101,14 +101,14 @@ def _standing(
 def _place(region: str, answer: Mapping[str, Any], register: Mapping[str, Any] | None) -> str:
     """Return where a region that mints stands in the layout: as its default counter's register says.
 
-    Where that is lost or can't be read, the region itself may know. It does by its receipts table, which may be lost.
+    Where that is lost or can't be read, the region may know it from its receipts table, which may be lost, too.
     """
     epoch, regions = answer.get("epoch"), answer.get("regions", [])
     with suppress(KeyError, TypeError, ValueError):
         known = register or {}
         current, regions = int(known["epoch"]["N"]), [each["S"] for each in known["regions"]["L"]]
         if epoch != current:
-            return f"mints in epoch {epoch}, and hasn't got the present layout yet (epoch {current})"
+            return f"mints in epoch {epoch}, and doesn't have the present layout yet (epoch {current})"
     if region not in regions:
         return f"mints in epoch {epoch}, with stride {answer.get('stride')}"
     return f"mints, offset {regions.index(region) + 1} of stride {answer.get('stride')}"
@@ -130,7 +130,7 @@ def _problem(code: int, answer: Mapping[str, Any]) -> str:
 
 
 def _asked(deployed: Deployed, region: str, path: str) -> tuple[int, Mapping[str, Any]]:
-    """Return status and document of a GET at the region's URL; by the function where it has none or wants signatures.
+    """Return status and document of a GET at the region's URL, or of its function if it has no URL, or a signed one.
 
     The status is 0 if there is no response.
     """

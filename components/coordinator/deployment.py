@@ -127,7 +127,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters:
     epochs = list(_epochs(desired, record))
     yield from epochs
     if epochs and open_counters:
-        yield "counters that callers have created likewise"
+        yield "the same for counters that callers have created"
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
+from .journal import NO_NOTICE
 from .process import BackgroundService, Server, command_line, is_free, listener, working_folder
 
 USUAL_PORT = 4566
@@ -40,6 +41,11 @@ def saved() -> Path:
 def has_saved() -> bool:
     """Return whether a server has run here that was not ended by `down`."""
     return any(saved().glob("*-*"))
+
+
+def lost_power() -> bool:
+    """Return whether the server that runs has found that the machine stopped without notice."""
+    return NO_NOTICE in SERVICE.log.read_text(errors="replace")
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:

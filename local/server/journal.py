@@ -50,6 +50,8 @@ LOST_BY_POWER = ("-counters", "-receipts")
 
 COUNTERS = "-counters"
 
+NO_NOTICE = "the machine stopped without notice"
+
 Change = list[Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -168,7 +170,7 @@ class Journal:
         lost = [place for place in tables._data if place[2].endswith(COUNTERS)]
         for place in lost:
             del tables._data[place]
-        print(f"the machine stopped without notice; these tables count as lost: {lost}", file=sys.stderr)
+        print(f"{NO_NOTICE}; these tables count as lost: {lost}", file=sys.stderr)
 
     # Writing
 

@@ -35,7 +35,7 @@ TASKS = {
     "create a counter": "Create a counter",
     "delete, archive or rename a counter": "Delete, archive or rename a counter",
     "limit who may mint": "Limit who may mint",
-    "monthly or yearly numbers": "Numbers that begin again every year",
+    "monthly or yearly numbers": "Numbers that restart every year",
     "numbers that don't tell how many there are": "Numbers that don't tell how many there are",
     "test my application": "Test my application",
     "upgrade": "Upgrade",

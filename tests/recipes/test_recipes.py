@@ -192,7 +192,7 @@ def test_a_mistyped_number_is_told(tmp_path: Path) -> None:
 
 
 def test_a_number_begins_again_every_year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (_, code), *_ = blocks("Numbers that begin again every year")
+    (_, code), *_ = blocks("Numbers that restart every year")
     (tmp_path / "numbers.py").write_text(code)
     with Stack(counters=["integers", "invoices-2026", "invoices-2027"]) as stack:
         monkeypatch.setattr(Integers, "from_env", stack.integers)

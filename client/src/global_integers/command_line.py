@@ -397,7 +397,7 @@ def _parser() -> argparse.ArgumentParser:
     command("create", _create, "create a counter in every region").add_argument("counter")
     counters = command("counters", _counters, "list counters: epoch, largest integer so far, and integers per second")
     counters.add_argument("counters", nargs="*", metavar="counter", help="by default all, which needs openCounters")
-    counters.add_argument("--rate", type=_seconds, metavar="SECONDS", help="look twice, so many seconds apart")
+    counters.add_argument("--rate", type=_seconds, metavar="SECONDS", help="measure the rate over so many seconds")
     counters.set_defaults(counter=None)
     for name, act, text in (
         ("status", _status, "show whether each region can mint, its latency, position and epoch"),

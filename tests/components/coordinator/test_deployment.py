@@ -460,7 +460,7 @@ def test_a_counter_created_by_hand_is_not_a_new_one() -> None:
 def test_counters_of_callers_are_named_where_they_may_create_some() -> None:
     moved = {**BEFORE, "regions": ["us-east-1"]}
 
-    assert "counters that callers have created likewise" in changes(moved, RECORDED, open_counters=True).split("; ")
+    assert "the same for counters that callers have created" in changes(moved, RECORDED, open_counters=True).split("; ")
     assert "callers" not in changes(moved, RECORDED)
     assert changes(BEFORE, RECORDED, open_counters=True) == ""
 

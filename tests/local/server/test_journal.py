@@ -261,6 +261,7 @@ def test_after_a_power_failure_integers_begin_above_all_limits(lasting: Machine)
 
     assert result.returncode == 0, result.stderr
     assert "created   Table" in result.stdout
+    assert "The machine stopped without notice: " in result.stdout
     assert mint(url)[1]["integer"] > limit
 
 
