@@ -56,7 +56,9 @@ from global_integers_core.names import MAX_BLOCK, MAX_LISTED
 from local.apigateway.rest_api import render
 from local.paths import ROOT
 from tests.components.running import THREE, config, settings
-from tests.lambda_.coordinator_calls import PATIENCE
+
+PATIENCE = 60
+"""Seconds that a client waits for a server of this process, however busy the machine is."""
 
 DAY = 86_400
 

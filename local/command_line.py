@@ -237,7 +237,8 @@ def _up(options: argparse.Namespace) -> None:
             _show(event, kind, name)
 
     try:
-        made = deploy(project()["name"], stack, config, Aws(started.endpoint), report)
+        aws = Aws(started.endpoint)
+        made = deploy(project()["name"], stack, config, aws, report, overrides=options.overrides)
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         clear()

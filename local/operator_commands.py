@@ -46,10 +46,9 @@ class Deployed:
         self.state = State(stack)
         self.outputs: dict[str, Any] = self.state.outputs
         if not self.outputs:
-            up = command(f"up --stack {stack}")
             if self.state.unfinished:
-                raise LocalError(f"the first `up` of stack {stack} has not finished; to continue it: {up}")
-            raise LocalError(f"stack {stack} is not deployed here; deploy it: {up}")
+                raise LocalError(f"the first `up` of stack {stack} has not finished; to continue it: {self.state.up}")
+            raise LocalError(f"stack {stack} is not deployed here; deploy it: {self.state.up}")
         if wrong := _wrong_outputs(self.outputs):
             raise self.state.damaged(f"outputs: {wrong}")
         self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
@@ -219,11 +218,10 @@ def lose(stack: str, region: str | None, *whole: str, receipts: bool = False) ->
             client.update_table(TableName=table, DeletionProtectionEnabled=False)
             client.delete_table(TableName=table)
         except client.exceptions.ResourceNotFoundException as error:
-            up = command(f"up --stack {stack}")
-            raise LocalError(f"{table} in {at} is lost already; to recreate it: {up}") from error
+            raise LocalError(f"{table} in {at} is lost already; to recreate it: {deployed.state.up}") from error
         client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
-    return f"{what}\nto recreate what was lost: {command(f'up --stack {stack}')}"
+    return f"{what}\nto recreate what was lost: {deployed.state.up}"
 
 
 def send(stack: str, event: str) -> str:
@@ -240,8 +238,7 @@ def send(stack: str, event: str) -> str:
     try:
         response = client.invoke(FunctionName=name, Qualifier=DEPLOYMENTS_ALIAS, Payload=event)
     except client.exceptions.ResourceNotFoundException as error:
-        up = command(f"up --stack {stack}")
-        raise LocalError(f"{name} or its alias is gone; to recreate it: {up}") from error
+        raise LocalError(f"{name} or its alias is gone; to recreate it: {deployed.state.up}") from error
     answer = response["Payload"].read().decode()
     if "FunctionError" in response:
         raise LocalError(f"{name}: {failure(answer)}")

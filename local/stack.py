@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import yaml
 
-from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder, write
+from .paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder, write
 
 EXAMPLE = "`global-integers:lease: 1`"
 
@@ -234,6 +234,8 @@ class State:
         self.outputs: dict[str, Any] = {}
         self.unfinished = False
         """Whether an `up` has begun and not succeeded: it was interrupted, or failed."""
+        self.overrides: list[str] = []
+        """What its options `-c` were."""
         if self._path.exists():
             self._read()
 
@@ -257,6 +259,9 @@ class State:
                 raise TypeError(f"resources: {written['resources']!r}")
             self.resources = {made.key: made for made in map(_made, written["resources"])}
             self.outputs, self.unfinished = written["outputs"], written.get("unfinished", False)
+            self.overrides = written.get("overrides", [])
+            if not isinstance(self.overrides, list) or not all(isinstance(each, str) for each in self.overrides):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
+                raise TypeError(f"overrides: {self.overrides!r}")
             if not isinstance(self.outputs, dict) or not isinstance(self.unfinished, bool):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
                 raise TypeError("outputs or unfinished has the wrong type")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -289,10 +294,16 @@ class State:
             del self.resources[key]
             self._write()
 
-    def begin(self) -> None:
+    @property
+    def up(self) -> str:
+        """The command that repeats the last `up`."""
+        options = "".join(f" -c {shlex.quote(each)}" for each in self.overrides)
+        return command(f"up --stack {self.stack}{options}")
+
+    def begin(self, overrides: Sequence[str] = ()) -> None:
         """Record that a deployment has begun."""
         with self._lock:
-            self.unfinished = True
+            self.unfinished, self.overrides = True, [*overrides]
             self._write()
 
     def finish(self, outputs: dict[str, Any]) -> None:
@@ -306,7 +317,13 @@ class State:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         rest = json.dumps(
-            {"version": VERSION, "stack": self.stack, "unfinished": self.unfinished, "outputs": self.outputs}
+            {
+                "version": VERSION,
+                "stack": self.stack,
+                "unfinished": self.unfinished,
+                "overrides": self.overrides,
+                "outputs": self.outputs,
+            }
         )
         resources = ",\n".join(made.text for made in self.resources.values())
         write(self._path, f'{rest[:-1]}, "resources": [\n{resources}\n]}}')

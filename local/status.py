@@ -15,7 +15,6 @@ from global_integers_core.names import LIVE_ALIAS
 from .apigateway import GATEWAY
 from .domain import DOMAIN, LOCAL
 from .operator_commands import Deployed
-from .paths import command
 from .resources.lambda_ import phase, registers
 
 MOST_COUNTERS = 20
@@ -30,26 +29,28 @@ ANSWER_TIMEOUT = 60
 def status(stack: str) -> str:
     """Return a deployment's status: its regions with their URLs, its counters with their layouts, what is missing."""
     deployed = Deployed(stack)
-    again = f"to recreate it: {command(f'up --stack {stack}')}"
+    up, unfinished = deployed.state.up, deployed.state.unfinished
+    again = (
+        f"the last `up` creates or deletes it, and has not finished: {up}" if unfinished else f"to recreate it: {up}"
+    )
     home = deployed.home
     lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
-    if deployed.state.unfinished:
-        lines.append(
-            "the last `up` has not finished: it was interrupted, or failed. Run it again as before: "
-            f"{command(f'up --stack {stack}')}"
-        )
+    if unfinished:
+        lines.append(f"the last `up` has not finished: it was interrupted, or failed. To continue it: {up}")
     gone = [what for what, table in deployed.at_home.items() if not deployed.has_table(home, table)]
     counters = registers(deployed.aws, home, deployed.at_home["layouts"]) if "layouts" not in gone else {}
     defaults: dict[str, str] = {}
     for region in _regions(deployed):
+        if region not in deployed.urls:
+            lines.append(f"  {region}: can't be called yet; {again}")
+            continue
         standing, *notes = _standing(deployed, region, again, counters, defaults)
-        url = deployed.urls.get(region, "no URL yet")
-        lines += [f"  {region}: {standing}", f"    {url}", *(f"    {note}" for note in notes)]
+        lines += [f"  {region}: {standing}", f"    {deployed.urls[region]}", *(f"    {note}" for note in notes)]
     if "domainUrl" in deployed.outputs:
         lines.append(f"domain: {deployed.outputs['domainUrl']}")
     served = {DOMAIN: LOCAL in deployed.outputs, GATEWAY: bool(deployed.outputs["gatewayUrls"])}
     ended = [process.what for process, needed in served.items() if needed and not process.runs()]
-    lines += [f"{what} has ended; to start it: {command(f'up --stack {stack}')}" for what in ended]
+    lines += [f"{what} has ended; to start it: {up}" for what in ended]
     lines += [f"the {what} table is lost; {again}" for what in gone]
     coordinator = deployed.outputs["coordinator"]
     if _found(deployed.aws.client("lambda", home).get_function, FunctionName=coordinator) is None:

@@ -296,10 +296,14 @@ def deploy(
     aws: Aws,
     report: Report,
     program: Callable[[], None] = main,
+    overrides: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports."""
+    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports.
+
+    The `overrides` are already part of `config`; they are recorded, to name the command that repeats this.
+    """
     state = State(stack)
-    state.begin()
+    state.begin(overrides)
     return _run(Engine(aws, state, report), project, config, program).outputs
 
 

@@ -320,7 +320,7 @@ def phase(register: dict[str, Any]) -> str:
     """Return a counter's epoch in words, and the regions that don't mint in it yet."""
     try:
         if not register["regions"]["L"]:
-            return "is being deleted"
+            return "deleted; the rest of it goes an hour later"
         epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
         regions = [region["S"] for region in register["regions"]["L"]]
         ids = register.get("ids", {}).get("L", ())

@@ -26,10 +26,11 @@ def running() -> Server:
         raise LocalError(f"nothing runs here; start it: {command('up')}")
     if server and SERVICE.waited_for(server, f"end it (kill {server.pid}), then: {command('up')}"):
         return server
-    process = f" (process {server.pid})" if server else ""
+    process, log = f" (process {server.pid})" if server else "", SERVICE.log_end()
+    said = "" if log.endswith(" is empty.") else f"\n{log}"
     raise LocalError(
         f"the local AWS server{process} has ended. What it had is saved; to start it again, at the same URLs: "
-        f"{command('up')}\n{SERVICE.log_end()}"
+        f"{command('up')}{said}"
     )
 
 

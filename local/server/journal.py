@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -48,6 +48,9 @@ be lost."""
 LOST_BY_POWER = ("-counters", "-receipts")
 """Suffixes of the tables whose writes aren't synced to the disk; these are most writes."""
 
+SYNCED = ("table", "drop", "set", "remove")
+"""The kinds of changes that wait for the disk: those of tables and items."""
+
 COUNTERS = "-counters"
 
 NO_NOTICE = "the machine stopped without notice"
@@ -63,8 +66,8 @@ Response = tuple[int, dict[str, str], bytes]
 class Services(Protocol):
     """What the journal needs of ministack."""
 
-    def states(self) -> Mapping[str, Any]:
-        """Return the state of every service, by name."""
+    def states(self, without: Collection[str] = ()) -> Mapping[str, Any]:
+        """Return the state of every service but these, by name."""
         ...
 
     def restore(self, states: Mapping[str, Any]) -> None:
@@ -100,6 +103,8 @@ class Journal:
         self._number = 0
         self._file: int | None = None
         self._length = 0
+        self._synced = False
+        """Whether the journal itself would be there after a power failure."""
         self._incomplete = False
         """Whether a change couldn't be written, so that only a snapshot can be trusted."""
         self._timer: asyncio.TimerHandle | None = None
@@ -204,17 +209,19 @@ class Journal:
         return response
 
     def changed(self) -> None:
-        """Write the states of the services that a request may have changed, where they have."""
-        for name, state in self._services.states().items():
-            text = self._services.dumped(state) if name not in ELSEWHERE else ""
-            if text != self._written.get(name, ""):
-                self._written[name] = text
-                self._changes.append(["service", name, text])
+        """Write the states of the services that a request may have changed, where they have.
+
+        Where that isn't possible, the next write of DynamoDB needs a snapshot first.
+        """
         try:
+            for name, state in self._services.states(without=ELSEWHERE).items():
+                text = self._services.dumped(state)
+                if text != self._written.get(name):
+                    self._written[name] = text
+                    self._changes.append(["service", name, text])
             self._write()
-        except OSError as error:
+        except OSError:  # nor could it be logged
             self._incomplete = True
-            print(f"{self._folder}: {error.strerror}", file=sys.stderr)
 
     def _note_table(self, name: str) -> None:
         region, account = self._dynamodb.get_region(), self._dynamodb.get_account_id()
@@ -234,15 +241,16 @@ class Journal:
         if self._file is None:
             path = self._journal(self._number)
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            self._length = 0
+            self._length, self._synced = 0, False
             changes.insert(0, ["boot", boot_id()])
         line = json.dumps(changes, separators=(",", ":")).encode() + b"\n"
         if os.write(self._file, line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
-        if any(not change[1].endswith(LOST_BY_POWER) for change in changes):
+        if any(kind in SYNCED and not arn.endswith(LOST_BY_POWER) for kind, arn, *_ in changes):
             os.fsync(self._file)
-            if changes[0][0] == "boot":
+            if not self._synced:
                 _sync_folder(self._folder)
+                self._synced = True
         self._length += len(line)
         if self._length > LONGEST:
             self.save()
@@ -402,10 +410,11 @@ class Ministack:
         self._prune: Callable[[set[str]], None] = functions._prune_orphan_code_blobs
         functions._prune_orphan_code_blobs = self._archives.update
 
-    def states(self) -> Mapping[str, Any]:
-        """Return the state of every service, by name."""
+    def states(self, without: Collection[str] = ()) -> Mapping[str, Any]:
+        """Return the state of every service but these, by name."""
         self._archives.clear()
-        found = {name: state() for name, state in self._app._build_persistence_save_dict().items()}
+        states = self._app._build_persistence_save_dict()
+        found = {name: state() for name, state in states.items() if name not in without}
         patches = {name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()}
         return {**found, "patches": patches}
 

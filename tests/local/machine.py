@@ -47,8 +47,7 @@ class Machine:
     def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
         self.folder = folder
         self.checkout = checkout
-        self.wanted_port = 0
-        """The server's. 0: any free one. Of a server that is killed, `unlikely_port()`."""
+        self.wanted_port = unlikely_port()
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(self, *arguments: str, stdout: IO[str] | int = subprocess.PIPE) -> Command:

@@ -12,7 +12,7 @@ import pytest
 from local.environment import isolate
 from local.paths import FREE_SPACE, ROOT
 from local.resources.kind import Aws
-from tests.local.machine import HANGING, Machine, mint, processes_of, unlikely_port
+from tests.local.machine import HANGING, Machine, mint, processes_of
 
 NOWHERE = "/dev/null/nowhere"
 NO_SETTINGS = str(ROOT / "Makefile")
@@ -223,8 +223,6 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, file: str, com
 
 @pytest.mark.server
 def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
-    fresh.wanted_port = unlikely_port()
-
     def limited(size: int, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a command whose files have at most so many bytes."""
         code = f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "

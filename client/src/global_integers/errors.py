@@ -47,7 +47,7 @@ class FailedEverywhere(GlobalIntegersError):
 class UnknownCounter(FailedEverywhere):
     """Every region that responded says that there is no such counter."""
 
-    hint = ". A counter is created by the stack's setting `counters`"
+    hint = ". A counter is created by the stack's setting `counters`, or, with `openCounters`, by `create`"
 
 
 class UnknownOwner(FailedEverywhere):
