@@ -373,7 +373,7 @@ def _outputs(options: argparse.Namespace) -> None:
 
 def _down(_options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
-    recorded = aws_server.SERVICE.recorded() is not None
+    recorded = aws_server.SERVICE.recorded() is not None or aws_server.has_saved()
     DOMAIN.stop()
     GATEWAY.stop()
     ended = aws_server.SERVICE.end(signal.SIGKILL)  # it needn't save anything

@@ -28,6 +28,10 @@ def running() -> Server:
         return server
     process, log = f" (process {server.pid})" if server else "", SERVICE.log_end()
     said = "" if log.endswith(" is empty.") else f"\n{log}"
+    if not has_saved():
+        raise LocalError(
+            f"the local AWS server{process} has ended, and what it had is not saved; {start_afresh()}{said}"
+        )
     raise LocalError(
         f"the local AWS server{process} has ended. What it had is saved; to start it again, at the same URLs: "
         f"{command('up')}{said}"
@@ -41,7 +45,7 @@ def saved() -> Path:
 
 def has_saved() -> bool:
     """Return whether a server has run here that was not ended by `down`."""
-    return any(saved().glob("*-*"))
+    return any(saved().glob("snapshot-*.json"))
 
 
 def lost_power() -> bool:
@@ -79,7 +83,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     try:
         server = SERVICE.launch(port, environment={**environment, **(more or {})})
     except LocalError as error:
-        if "is damaged" in str(error):
+        if "damaged" in str(error) or "is missing" in str(error):
             raise LocalError(f"{error}\nPut this file back, or {start_afresh()}") from error
         raise
     with suppress(OSError):  # the next server may begin on another port then

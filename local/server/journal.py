@@ -3,9 +3,9 @@
 - After SIGTERM (`kill`, a shutdown), the snapshot has everything.
 - After SIGKILL, snapshot and journal have everything but the newest log lines and messages of queues: no request is
   answered before what it has changed is in the journal.
-- After a power failure, the end of the journal may be missing. So a write to any other table than those of counters and
-  receipts is on the disk before it is answered. The counters tables then count as lost: the coordinator begins above
-  all that they may have minted.
+- After a power failure, the end of the journal may be missing: it was begun in another boot, and nothing says that the
+  server ended. So a write to any other table than those of counters and receipts is on the disk before it is answered.
+  The counters tables then count as lost: the coordinator begins above all that they may have minted.
 
 A snapshot is written a second after the last change of anything but tables and items, and when the journal exceeds
 64 MB. ministack handles DynamoDB's requests one after the other in the thread of its event loop, and so are both files
@@ -16,12 +16,14 @@ import asyncio
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -47,6 +49,9 @@ be lost."""
 
 LOST_BY_POWER = ("-counters", "-receipts")
 """Suffixes of the tables whose writes aren't synced to the disk; these are most writes."""
+
+BOOT, END = "boot", "end"
+"""The kinds of a journal's first line, which has the boot in which it was begun, and of its last one after SIGTERM."""
 
 SYNCED = ("table", "drop", "set", "remove")
 """The kinds of changes that wait for the disk: those of tables and items."""
@@ -101,10 +106,8 @@ class Journal:
         self._set, self._remove = dynamodb._set_item, dynamodb._remove_item
         self._changes: list[Change] = []
         self._number = 0
-        self._file: int | None = None
+        self._file = -1
         self._length = 0
-        self._synced = False
-        """Whether the journal itself would be there after a power failure."""
         self._incomplete = False
         """Whether a change couldn't be written, so that only a snapshot can be trusted."""
         self._timer: asyncio.TimerHandle | None = None
@@ -114,29 +117,39 @@ class Journal:
     # Reading
 
     def restore(self) -> None:
-        """Put back what the last server here had.
+        """Put back what the last server here had, and begin a new journal.
 
         Raises:
             Damaged: a file isn't as it was written.
+            OSError: the new journal can't be written.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         numbers = sorted(_number(path) for path in self._folder.glob("snapshot-*.json"))
         journals = sorted(_number(path) for path in self._folder.glob("journal-*"))
-        path, self._number = self._folder, max([0, *numbers[-1:]])
+        if not numbers:
+            if any(self._journal(number).read_bytes().count(b"\n") > 1 for number in journals):
+                raise Damaged(f"{self._snapshot(journals[-1])} is missing")
+            self.save()
+            return
+        self._number = numbers[-1]
+        if self._number not in journals:
+            raise Damaged(f"{self._journal(self._number)} is missing")
+        path = self._snapshot(self._number)
         states: dict[str, Any] = {}
-        if numbers:
-            path = self._snapshot(self._number)
-            with _damage_named(path):
-                states |= self._services.loaded(path.read_text())
-        boot, changes = "", list[tuple[Path, int, Change]]()
+        with _damage_named(path):
+            states |= self._services.loaded(path.read_text())
+        boot, ended, changes = "", False, list[tuple[Path, int, Change]]()
         for number in (number for number in journals if number >= self._number):
             path = self._journal(number)
             *lines, _unanswered = path.read_bytes().split(b"\n")  # without a line end, no request was answered
             for place, line in enumerate(lines, 1):
                 with _damage_named(path, place):
                     for kind, *change in json.loads(line):
-                        if kind == "boot":
+                        ended = kind == END
+                        if kind == BOOT:
                             (boot,) = change
+                        elif ended:
+                            pass
                         elif kind == "service":
                             name, text = change
                             states[name] = self._services.loaded(text)
@@ -148,8 +161,9 @@ class Journal:
         for path, place, change in changes:
             with _damage_named(path, place):
                 self._replay(*change)
-        if boot and boot != boot_id():
+        if boot != boot_id() and not ended:
             self._lose_counters()
+        self.save()  # so that no loss is forgotten, and nothing is written after half a line
 
     def _replay(self, kind: str, arn: str, *change: Any) -> None:
         tables, place = self._dynamodb._tables, _place(arn)
@@ -191,12 +205,12 @@ class Journal:
 
     def answered(self, action: str, data: Mapping[str, Any], handle: Callable[[], Response]) -> Response:
         """Return the response to a request of DynamoDB, once what it has changed is written."""
-        if action.startswith((*READS, *BESIDE)):
-            return handle()
         try:
-            if self._incomplete:
+            if self._incomplete:  # nobody may see what a kill would forget
                 self.save()
             response = handle()
+            if action.startswith((*READS, *BESIDE)):
+                return response
             if action in TABLES:
                 self._note_table(str(data.get("TableName", "")))
             if action in ITEMS or action in TABLES:
@@ -235,23 +249,14 @@ class Journal:
         self._changes.append(["table", arn, self._services.dumped(described)])
 
     def _write(self) -> None:
-        if not self._changes or not self._folder.is_dir():  # or `down` has begun
+        if not self._changes:
             return
+        if not self._folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._folder))
         changes, self._changes = self._changes, []
-        if self._file is None:
-            path = self._journal(self._number)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            self._length, self._synced = 0, False
-            changes.insert(0, ["boot", boot_id()])
-        line = json.dumps(changes, separators=(",", ":")).encode() + b"\n"
-        if os.write(self._file, line) != len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
+        self._length += _write_line(self._file, changes)
         if any(kind in SYNCED and not arn.endswith(LOST_BY_POWER) for kind, arn, *_ in changes):
             os.fsync(self._file)
-            if not self._synced:
-                _sync_folder(self._folder)
-                self._synced = True
-        self._length += len(line)
         if self._length > LONGEST:
             self.save()
 
@@ -264,28 +269,33 @@ class Journal:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._folder.is_dir():
-            return
         states = dict(self._services.states())
         text = self._services.dumped(states)
-        path = self._snapshot(self._number + 1)
+        path, journal = self._snapshot(self._number + 1), self._journal(self._number + 1)
         fresh = path.with_suffix(".new")
+        begun: int | None = None
         try:
+            begun = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+            _write_line(begun, [[BOOT, boot_id()]])
+            os.fsync(begun)
             with fresh.open("w") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
+            _sync_folder(self._folder)
         except OSError:
-            with suppress(OSError):
-                fresh.unlink()  # it takes space
+            for unfinished in (fresh, journal):
+                with suppress(OSError):
+                    unfinished.unlink()  # it takes space
+            if begun is not None:
+                os.close(begun)
             raise
-        _sync_folder(self._folder)
         self._changes, self._incomplete, self._number = [], False, self._number + 1
         self._written = {name: self._services.dumped(state) for name, state in states.items() if name not in ELSEWHERE}
-        if self._file is not None:
+        if self._file >= 0:
             os.close(self._file)
-            self._file = None
+        self._file, self._length = begun, 0
         for old in [*self._folder.glob("snapshot-*"), *self._folder.glob("journal-*")]:
             if _number(old) < self._number:
                 old.unlink(missing_ok=True)
@@ -299,10 +309,15 @@ class Journal:
 
     def _save_if_possible(self) -> None:
         self._timer = None
-        try:
+        with suppress(OSError):  # the journal has all
             self.save()
-        except OSError as error:
-            print(f"no snapshot: {error}", file=sys.stderr)
+
+    def _end(self) -> None:
+        """Save all, and note that nothing is missing. Where that isn't possible, it counts as a kill."""
+        with suppress(OSError):
+            self.save()
+            _write_line(self._file, [[END]])
+            os.fsync(self._file)
 
     def around(self, app: App) -> App:
         """Return an ASGI application that at startup restores what was saved, and saves at shutdown."""
@@ -327,11 +342,11 @@ class Journal:
                 if message["type"] == "lifespan.startup":
                     try:
                         self.restore()
-                    except Damaged as damaged:
-                        print(damaged, file=sys.stderr, flush=True)
+                    except (Damaged, OSError) as problem:
+                        print(problem, file=sys.stderr, flush=True)
                         os._exit(1)  # nobody may begin without what was there
                 elif message["type"] == "lifespan.shutdown":
-                    self._save_if_possible()
+                    self._end()
                 return message
 
             await app(scope, received, send)
@@ -365,6 +380,14 @@ def _damage_named(path: Path, line: int | None = None) -> Generator[None]:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         where = f" in line {line}" if line else ""
         raise Damaged(f"{path} is damaged{where}: {error!r}") from error
+
+
+def _write_line(file: int, changes: Sequence[Change]) -> int:
+    """Write a line of a journal, and return its length in bytes."""
+    line = json.dumps(changes, separators=(",", ":")).encode() + b"\n"
+    if os.write(file, line) != len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return len(line)
 
 
 def _number(path: Path) -> int:
@@ -409,6 +432,10 @@ class Ministack:
         """The files with functions' code that the last states need."""
         self._prune: Callable[[set[str]], None] = functions._prune_orphan_code_blobs
         functions._prune_orphan_code_blobs = self._archives.update
+        self._write: Callable[[bytes], str] = functions._write_code_blob
+        functions._write_code_blob = self._write_archive
+        self._archive_folder = Path(functions.CODE_BLOB_DIR)
+        self._synced: set[str] = set()
 
     def states(self, without: Collection[str] = ()) -> Mapping[str, Any]:
         """Return the state of every service but these, by name."""
@@ -418,8 +445,21 @@ class Ministack:
         patches = {name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()}
         return {**found, "patches": patches}
 
+    def _write_archive(self, code: bytes) -> str:
+        """Write a file with a function's code, and wait for the disk."""
+        name = self._write(code)
+        if name not in self._synced:
+            with (self._archive_folder / f"{name}.zip").open("rb") as file:
+                os.fsync(file.fileno())
+            self._synced.add(name)
+        return name
+
     def restore(self, states: Mapping[str, Any]) -> None:
         """Put the states of all services back."""
+        for name in set(re.findall('"code_blob_ref": "([0-9a-f]{64})"', self.dumped(states.get("lambda", {})))):
+            path = self._archive_folder / f"{name}.zip"
+            if not path.is_file() or sha256(path.read_bytes()).hexdigest() != name:
+                raise Damaged(f"{path} is missing or damaged")
         for name, module in self._app._state_map.items():
             if states.get(name):
                 self._app._get_module(module).load_persisted_state(states[name])

@@ -1,6 +1,8 @@
 """What the local server has outlives it: whatever ended it, `up` brings it back at its URLs, with greater integers."""
 
 import json
+import re
+import shutil
 import signal
 import threading
 import time
@@ -246,12 +248,16 @@ def test_after_a_power_failure_integers_begin_above_all_limits(fresh: Machine) -
     assert changes[0][0] == "boot"
     changes[0][1] = "another"
     journal.write_text("".join([json.dumps(changes) + "\n", *rest[:-1]]))
+    refused = fresh.up(US, settings=("lease=abc",))
+    assert (refused.returncode, "started again on " in refused.stdout) == (1, True)
+    assert fresh.run("send", '{"schedule": true}').returncode == 0
+    fresh.kill()  # the loss isn't forgotten
 
     result = fresh.up(US)
 
     assert result.returncode == 0, result.stderr
     assert "created   Table" in result.stdout
-    assert "The machine stopped without notice: " in result.stdout
+    assert "The machine stopped without notice: " in refused.stdout
     assert mint(url)[1]["integer"] > limit
 
 
@@ -266,6 +272,9 @@ def test_what_was_being_written_at_the_end_is_ignored(mortal: Machine) -> None:
     (snapshot,) = saved.glob("snapshot-*.json")
     snapshot.with_name("snapshot-999.new").write_text('{"dynamodb": ')
 
+    assert mortal.up(US, settings=("lease=abc",)).returncode == 1, "the server runs"
+    minted.append(mint(url)[1]["integer"])
+    mortal.kill()
     assert mortal.up(US).returncode == 0
     assert mint(url)[1]["integer"] == minted[-1] + 1
 
@@ -276,6 +285,10 @@ def cut(path: Path) -> None:
 
 def overwritten(path: Path) -> None:
     path.write_bytes(b"\x00\xff" + path.read_bytes()[2:])
+
+
+def removed(path: Path) -> None:
+    path.unlink()
 
 
 def of_another_type(path: Path) -> None:
@@ -291,7 +304,9 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
     (snapshot,) = (fresh.folder / "saved").glob("snapshot-*.json")
     (journal,) = (fresh.folder / "saved").glob("journal-*")
     damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
-    damages += [(journal, overwritten), (journal, of_another_type)]
+    damages += [(journal, overwritten), (journal, of_another_type), (journal, removed)]
+    archive = next((fresh.folder / "saved").glob("lambda-blobs/*.zip"))
+    damages += [(archive, cut), (archive, removed)]
 
     for damaged, damage in damages:
         whole = damaged.read_bytes()
@@ -300,12 +315,33 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
         damaged.write_bytes(whole)
 
         assert refused.returncode == 1
-        assert f"{damaged} is damaged" in refused.stderr
+        assert re.search(rf"{re.escape(str(damaged))} is (missing|damaged|missing or damaged)", refused.stderr)
         assert "Traceback" not in refused.stderr
         assert "Put this file back, or start afresh, from 1: " in refused.stderr
 
     assert fresh.up(US).returncode == 0
     assert mint(url)[1]["integer"] == 2
+
+
+def test_a_folder_that_is_removed_is_written_again(fresh: Machine) -> None:
+    assert fresh.up(US).returncode == 0
+    (url,) = fresh.outputs()["urls"].values()
+    shutil.rmtree(fresh.folder / "saved")
+    statuses = [mint(url)[0] for _ in range(3)]
+    assert statuses[-1] == 200, statuses
+    last = mint(url)[1]["integer"]
+
+    fresh.kill()
+    assert fresh.up(US).returncode == 0
+    assert mint(url)[1]["integer"] == last + 1
+
+    fresh.kill()
+    shutil.rmtree(fresh.folder / "saved")
+    for command in ("up", "status", "preview"):
+        lost = fresh.run(command)
+        assert (lost.returncode, "what it had is not saved; start afresh, from 1: " in lost.stderr) == (1, True)
+    assert fresh.run("down").returncode == 0
+    assert fresh.up(US).returncode == 0
 
 
 @pytest.mark.long
