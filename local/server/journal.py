@@ -228,6 +228,9 @@ class Journal:
         Where that isn't possible, the next write of DynamoDB needs a snapshot first.
         """
         try:
+            if self._incomplete:  # the journal may end with half a line
+                self.save()
+                return
             for name, state in self._services.states(without=ELSEWHERE).items():
                 text = self._services.dumped(state)
                 if text != self._written.get(name):
@@ -285,9 +288,9 @@ class Journal:
             fresh.replace(path)
             _sync_folder(self._folder)
         except OSError:
-            for unfinished in (fresh, journal):
+            for unfinished in (path, fresh, journal):  # they take space, and no snapshot is left without its journal
                 with suppress(OSError):
-                    unfinished.unlink()  # it takes space
+                    unfinished.unlink()
             if begun is not None:
                 os.close(begun)
             raise
