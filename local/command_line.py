@@ -221,8 +221,11 @@ def _up(options: argparse.Namespace) -> None:
     config, zone = _settings(stack, options.overrides)
     ended = aws_server.has_saved() and not aws_server.SERVICE.runs()
     started = _server(options.port) if ended else None
-    expected, _ = _planned(stack, config, options.overrides)  # what is refused changes nothing, and starts nothing
+    # What is refused changes nothing, and starts nothing.
+    expected, messages = _planned(stack, config, options.overrides)
     first = all(event == "create" for event, _, _ in expected)
+    for line in [] if first else messages:
+        say(as_here(line))
     started = started or _server(options.port)
     write_stack_of_server(started.endpoint)
     if zone.islower():
