@@ -27,7 +27,7 @@ from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT
-from .stack import configuration, project, stacks, write_stack_of_server
+from .stack import State, configuration, project, stacks, write_stack_of_server
 from .status import status
 from .terminal import clear, endless, say, show
 
@@ -288,7 +288,7 @@ def _planned(
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
     there = aws_server.SERVICE.recorded() or aws_server.has_saved()
-    aws = Aws(aws_server.running().endpoint) if there else None
+    aws = Aws(aws_server.running(State(stack).up).endpoint) if there else None
     name = project()["name"]
     try:
         said = preview(name, stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))

@@ -40,10 +40,10 @@ class Deployed:
     """A stack that is deployed here, or a `LocalError`."""
 
     def __init__(self, stack: str) -> None:
-        self.server = aws_server.running()
-        self.aws = Aws(self.server.endpoint)
         self.stack = stack
         self.state = State(stack)
+        self.server = aws_server.running(self.state.up)
+        self.aws = Aws(self.server.endpoint)
         self.outputs: dict[str, Any] = self.state.outputs
         if not self.outputs:
             if self.state.unfinished:

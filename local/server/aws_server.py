@@ -19,8 +19,11 @@ SERVICE = BackgroundService(
 """What it has is saved in a folder (`journal.py`)."""
 
 
-def running() -> Server:
-    """Return the server once it answers, or raise `LocalError`. An interrupted `up` may have started it just now."""
+def running(up: str = "") -> Server:
+    """Return the server once it answers, or raise `LocalError`. An interrupted `up` may have started it just now.
+
+    `up` is the command that starts it again, and deploys what was deployed last.
+    """
     server = SERVICE.recorded()
     if server is None and not has_saved():
         raise LocalError(f"nothing runs here; start it: {command('up')}")
@@ -34,7 +37,7 @@ def running() -> Server:
         )
     raise LocalError(
         f"the local AWS server{process} has ended. What it had is saved; to start it again, at the same URLs: "
-        f"{command('up')}{said}"
+        f"{up or command('up')}{said}"
     )
 
 

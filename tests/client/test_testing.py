@@ -276,7 +276,8 @@ def test_a_counter_that_does_not_exist(stack: Either) -> None:
     reasons = sorted(f"  {region}: 404: there is no counter 'nothing' in this region" for region in REGIONS)
     first, *others = minting.splitlines()
     assert first == (
-        "UnknownCounter: no region knows counter 'nothing'. A counter is created by the stack's setting `counters`:"
+        "UnknownCounter: no region knows counter 'nothing'. A counter is created by the stack's setting `counters`, "
+        "or, with `openCounters`, by `create`:"
     )
     assert sorted(others) == reasons
     assert sorted(owner.splitlines()[1:]) == reasons
