@@ -43,7 +43,9 @@ BESIDE = ("UpdateTimeToLive", "UpdateContinuousBackups", "PutResource", "DeleteR
 """Prefixes of operations whose changes may wait for the next snapshot. Of DynamoDB's operations in none of these
 lists, a snapshot is written before the response."""
 
-ELSEWHERE = ("dynamodb", "cloudwatch_logs", "sqs")
+LOGS = "cloudwatch_logs"
+
+ELSEWHERE = ("dynamodb", LOGS, "sqs")
 """The services whose state is not in the journal: tables and items have lines of their own; log lines and messages may
 be lost."""
 
@@ -73,6 +75,10 @@ class Services(Protocol):
 
     def states(self, without: Collection[str] = ()) -> Mapping[str, Any]:
         """Return the state of every service but these, by name."""
+        ...
+
+    def log_groups(self) -> Any:
+        """Return the state of the logs without their lines, of which there may be very many."""
         ...
 
     def restore(self, states: Mapping[str, Any]) -> None:
@@ -267,12 +273,17 @@ class Journal:
         message = f"{self._folder}: {error.strerror}"
         return self._dynamodb.error_response_json("InternalServerError", message, 500)
 
-    def save(self) -> None:
-        """Write a snapshot, and begin a new journal. An `OSError` leaves the last ones as they are."""
+    def save(self, *, lines: bool = False) -> None:
+        """Write a snapshot, and begin a new journal. An `OSError` leaves the last ones as they are.
+
+        Requests wait for it, so it has the log lines only at the end: `lines`.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        states = dict(self._services.states())
+        states = dict(self._services.states() if lines else self._services.states(without=(LOGS,)))
+        if not lines:
+            states[LOGS] = self._services.log_groups()
         text = self._services.dumped(states)
         path, journal = self._snapshot(self._number + 1), self._journal(self._number + 1)
         fresh = path.with_suffix(".new")
@@ -318,7 +329,7 @@ class Journal:
     def _end(self) -> None:
         """Save all, and note that nothing is missing. Where that isn't possible, it counts as a kill."""
         with suppress(OSError):
-            self.save()
+            self.save(lines=True)
             _write_line(self._file, [[END]])
             os.fsync(self._file)
 
@@ -447,6 +458,13 @@ class Ministack:
         found = {name: state() for name, state in states.items() if name not in without}
         patches = {name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()}
         return {**found, "patches": patches}
+
+    def log_groups(self) -> Any:
+        """Return the state of the logs without their lines, of which there may be very many."""
+        groups = self._app._get_module(self._app._state_map[LOGS])._log_groups
+        without_lines = type(groups)()
+        without_lines._data = {place: {**group, "streams": {}} for place, group in list(groups._data.items())}
+        return {"log_groups": without_lines}
 
     def _write_archive(self, code: bytes) -> str:
         """Write a file with a function's code, and wait for the disk."""
