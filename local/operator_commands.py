@@ -20,10 +20,10 @@ from global_integers_core.names import DEPLOYMENTS_ALIAS
 from .domain import DOMAIN, LOCAL, how_to
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
-from .resources.kind import Aws
+from .resources.kind import Aws, found
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
-from .stack import State
+from .stack import Made, State
 from .terminal import has_reader
 
 if TYPE_CHECKING:
@@ -74,24 +74,22 @@ class Deployed:
 
     def functions(self) -> list[tuple[str, str]]:
         """Return region and name of every function."""
-        made = [each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced]
-        return [(each.inputs.get("region", ""), each.id) for each in made]
+        return list(self._functions)
 
     def version(self, region: str) -> str:
         """Return the version of a region's minting function that was published last."""
+        function = self._functions.get((region, self.names.mint_function))
+        return "none" if function is None else str(function.outputs.get("version"))
+
+    @property
+    def _functions(self) -> dict[tuple[str, str], Made]:
+        """Region and name of every function → what the state has of it."""
         made = (each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced)
-        name = self.names.mint_function
-        found = (each for each in made if (each.inputs.get("region"), each.id) == (region, name))
-        return next((str(each.outputs.get("version")) for each in found), "none")
+        return {(each.inputs.get("region", ""), each.id): each for each in made}
 
     def has_table(self, region: str, table: str) -> bool:
         """Return whether there is a table of this name."""
-        client = self.aws.client("dynamodb", region)
-        try:
-            client.describe_table(TableName=table)
-        except client.exceptions.ResourceNotFoundException:
-            return False
-        return True
+        return found(self.aws.client("dynamodb", region).describe_table, TableName=table) is not None
 
     def checked(self, region: str) -> str:
         """Return a region's name, or raise `LocalError` if the stack isn't there."""

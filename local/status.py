@@ -3,24 +3,21 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
-
-from botocore.exceptions import ClientError
 
 from global_integers_core.names import LIVE_ALIAS
 
 from .apigateway import GATEWAY
 from .domain import DOMAIN, LOCAL
 from .operator_commands import Deployed
+from .resources.kind import found
 from .resources.lambda_ import phase, registers
+from .server.ministack_server import FUNCTION_URLS
 
 MOST_COUNTERS = 20
-
-LAMBDA_URL = "/_aws/lambda-url/"
-"""In every Function URL here. A region may have another URL: a name of the domain."""
 
 ANSWER_TIMEOUT = 60
 """Seconds. A function may run for 30."""
@@ -53,7 +50,7 @@ def status(stack: str) -> str:
     lines += [f"{what} has ended; to start it: {up}" for what in ended]
     lines += [f"the {what} table is lost; {again}" for what in gone]
     coordinator = deployed.outputs["coordinator"]
-    if _found(deployed.aws.client("lambda", home).get_function, FunctionName=coordinator) is None:
+    if found(deployed.aws.client("lambda", home).get_function, FunctionName=coordinator) is None:
         lines.append(f"the coordinator's function is gone; {again}")
     lines += _counters(counters)
     default = {*defaults.values()} or {deployed.outputs["defaultCounter"]}
@@ -74,10 +71,10 @@ def _standing(
     """Return whether a region mints, and what else is not as it was deployed. Add its default counter to `defaults`."""
     names, functions = deployed.names, deployed.aws.client("lambda", region)
     notes = [f"its receipts table is lost; {again}"] if not deployed.has_table(region, names.receipts_table) else []
-    limit = _found(functions.get_function_concurrency, FunctionName=names.mint_function)
+    limit = found(functions.get_function_concurrency, FunctionName=names.mint_function)
     if limit is None:
         return [f"doesn't mint: its function is gone; {again}", *notes]
-    alias = _found(functions.get_alias, FunctionName=names.mint_function, Name=LIVE_ALIAS)
+    alias = found(functions.get_alias, FunctionName=names.mint_function, Name=LIVE_ALIAS)
     if alias is None:
         return [f"doesn't mint: the alias {LIVE_ALIAS} of its function is gone; {again}", *notes]
     if not deployed.has_table(region, names.counters_table):
@@ -87,8 +84,8 @@ def _standing(
     reached, last = alias["FunctionVersion"], deployed.version(region)
     if reached != last:
         notes.append(f"callers reach version {reached} of its function, not {last}, the last one deployed")
-    url = _found(functions.get_function_url_config, FunctionName=names.mint_function, Qualifier=LIVE_ALIAS)
-    if url is None and LAMBDA_URL in deployed.urls.get(region, ""):
+    url = found(functions.get_function_url_config, FunctionName=names.mint_function, Qualifier=LIVE_ALIAS)
+    if url is None and FUNCTION_URLS in deployed.urls.get(region, ""):
         return [f"can't be called: its Function URL is gone; {again}", *notes]
     code, answer = _asked(deployed, region, "/-/health")
     if code == HTTPStatus.OK:
@@ -169,9 +166,9 @@ def _invoked(deployed: Deployed, region: str, path: str) -> tuple[int, Mapping[s
 
 def _document(body: str | bytes) -> Mapping[str, Any]:
     with suppress(ValueError):
-        found: Any = json.loads(body)
-        if isinstance(found, dict):
-            return cast("Mapping[str, Any]", found)
+        document: Any = json.loads(body)
+        if isinstance(document, dict):
+            return cast("Mapping[str, Any]", document)
     return {}
 
 
@@ -189,13 +186,3 @@ def _alarms(deployed: Deployed) -> str:
     """
     alarms = [made for made in deployed.state.resources.values() if "Alarm" in made.type and not made.replaced]
     return f"alarms: {len(alarms)} deployed; the local server evaluates none of them"
-
-
-def _found(ask: Callable[..., Any], **parameters: str) -> Mapping[str, Any] | None:
-    """Return what there is, or None if it is gone."""
-    try:
-        return ask(**parameters)
-    except ClientError as error:
-        if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
-            raise
-        return None

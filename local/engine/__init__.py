@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
-from ..resources.kind import Aws, Kind, Result
+from ..resources.kind import GONE, Aws, Kind, Result, says
 from ..resources.lambda_ import INVOCATION, changes_layouts, reported
 from ..stack import REPLACED, Made, State, stacks
 from .inputs import as_json, with_ignored
@@ -32,7 +32,6 @@ def _lines(resources: Sequence[Made]) -> str:
 
 
 EXISTS = re.compile("Conflict|Exists|InUse")
-GONE = re.compile("NoSuch|NotFound")
 """In what the services call their errors where something exists already, or doesn't exist."""
 
 Report = Callable[[str, str, str], None]
@@ -151,7 +150,7 @@ class Engine:
         try:
             outputs = KINDS[made.type].read(self._aws, made)
         except ClientError as error:
-            if not _says(error, GONE):
+            if not says(error, GONE):
                 raise
             outputs = None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -178,7 +177,7 @@ class Engine:
         except ClientError as error:
             if before is not None and kind.done_if_failed:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
-            if before is not None or not _says(error, EXISTS) or _of_another_stack(wanted.key, self.state.stack):
+            if before is not None or not says(error, EXISTS) or _of_another_stack(wanted.key, self.state.stack):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.
             keys = ("statementId", "name", "domainName", "functionName")
@@ -218,7 +217,7 @@ class Engine:
         try:
             KINDS[made.type].delete(self._aws, made)
         except (ClientError, BotoCoreError) as error:
-            if not _says(error, GONE):
+            if not says(error, GONE):
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
         self.state.remove(made.key)
 
@@ -283,10 +282,6 @@ def _errors_of(name: str, kind: str) -> Generator[None]:
         yield
     except (ClientError, BotoCoreError) as error:
         raise LocalError(f"{name} ({kind}): {error}") from error
-
-
-def _says(error: Exception, code: re.Pattern[str]) -> bool:
-    return isinstance(error, ClientError) and bool(code.search(error.response.get("Error", {}).get("Code", "")))
 
 
 def deploy(

@@ -4,10 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from ..paths import LocalError
-from ..resources.kind import Aws
+from ..resources.kind import Aws, found
 
 
 def check_floors(aws: Aws | None, project: str, stack: str, config: Mapping[str, str]) -> None:
@@ -36,10 +34,5 @@ def check_floors(aws: Aws | None, project: str, stack: str, config: Mapping[str,
 
 
 def _has(aws: Aws, region: str, table: str, counter: str) -> bool:
-    try:
-        client = aws.client("dynamodb", region)
-        return "Item" in client.get_item(TableName=table, Key={"counter": {"S": counter}}, ConsistentRead=True)
-    except ClientError as error:
-        if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
-            raise
-        return False
+    get = aws.client("dynamodb", region).get_item
+    return "Item" in (found(get, TableName=table, Key={"counter": {"S": counter}}, ConsistentRead=True) or {})

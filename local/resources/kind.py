@@ -1,6 +1,7 @@
 """What every kind of resource can do, and the clients of AWS that it uses."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from threading import Lock
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import boto3
 import botocore.session
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from ..stack import Made
 
@@ -27,6 +29,25 @@ BUILT_IN: dict[str, tuple[None, None, Any, Any]] = {
     for name, (_, _, default, convert) in botocore.session.Session.SESSION_VARIABLES.items()
 } | dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
 """botocore's settings with their defaults: none is read from the environment or from the user's files."""
+
+
+GONE = re.compile("NoSuch|NotFound")
+"""What the codes of errors contain that say that something doesn't exist."""
+
+
+def says(error: Exception, code: re.Pattern[str]) -> bool:
+    """Return whether an error of the server has such a code."""
+    return isinstance(error, ClientError) and bool(code.search(error.response.get("Error", {}).get("Code", "")))
+
+
+def found(ask: Callable[..., Any], **parameters: Any) -> Mapping[str, Any] | None:
+    """Return what a client's operation finds, or None if it is gone."""
+    try:
+        return ask(**parameters)
+    except ClientError as error:
+        if not says(error, GONE):
+            raise
+        return None
 
 
 class Aws:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from global_integers_core.names import CHECK_COUNTER
 
 from ..paths import LocalError
+from ..server.ministack_server import FUNCTION_URLS
 from ..stack import Made
 from ..terminal import say
 from .kind import ID, SERVER, Aws, Call, Described, Inputs, Kind, Result, capital
@@ -149,7 +150,7 @@ def _reserve(client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
 def _function_url(inputs: Inputs, found: Any) -> dict[str, Any]:
     """Return a function's URL in the path form of this server, which needs no host name to resolve."""
     id_ = found["FunctionUrl"].split("://")[1].split(".")[0]
-    return {"urlId": id_, "functionUrl": f"{inputs[SERVER]}/_aws/lambda-url/{id_}/"}
+    return {"urlId": id_, "functionUrl": f"{inputs[SERVER]}{FUNCTION_URLS}{id_}/"}
 
 
 URL = Call(

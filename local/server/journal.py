@@ -154,12 +154,10 @@ class Journal:
                         ended = kind == END
                         if kind == BOOT:
                             (boot,) = change
-                        elif ended:
-                            pass
                         elif kind == "service":
                             name, text = change
                             states[name] = self._services.loaded(text)
-                        else:
+                        elif not ended:
                             changes.append((path, place, [kind, *change]))
             self._number = number
         with _damage_named(path):
@@ -284,7 +282,8 @@ class Journal:
         states = dict(self._services.states() if lines else self._services.states(without=(LOGS,)))
         if not lines:
             states[LOGS] = self._services.log_groups()
-        text = self._services.dumped(states)
+        dumped = {name: self._services.dumped(state) for name, state in states.items()}
+        text = ", ".join(f"{json.dumps(name)}: {state}" for name, state in dumped.items())
         path, journal = self._snapshot(self._number + 1), self._journal(self._number + 1)
         fresh = path.with_suffix(".new")
         begun: int | None = None
@@ -293,7 +292,7 @@ class Journal:
             _write_line(begun, [[BOOT, boot_id()]])
             os.fsync(begun)
             with fresh.open("w") as file:
-                file.write(text)
+                file.write(f"{{{text}}}")
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
@@ -306,7 +305,7 @@ class Journal:
                 os.close(begun)
             raise
         self._changes, self._incomplete, self._number = [], False, self._number + 1
-        self._written = {name: self._services.dumped(state) for name, state in states.items() if name not in ELSEWHERE}
+        self._written = {name: state for name, state in dumped.items() if name not in ELSEWHERE}
         if self._file >= 0:
             os.close(self._file)
         self._file, self._length = begun, 0

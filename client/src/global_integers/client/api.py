@@ -267,7 +267,7 @@ def counters(after: str = "") -> ApiRequest[tuple[list[str], str | None]]:
             raise Unreadable("the response is no page of a list of counters")
         return listed, following if isinstance(following, str) else None
 
-    path = f"-/counters?limit=250&after={quote(after, safe='')}" if after else "-/counters?limit=250"
+    path = "-/counters?limit=250" + (f"&after={quote(after, safe='')}" if after else "")
     return ApiRequest("the list of counters", "GET", path, read)
 
 
