@@ -38,8 +38,9 @@ def test_the_runbooks_lines_run_on_one_machine(deployed: Machine) -> None:
     (shell,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     (lines,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
-    *ups, send = [shlex.split(command)[3:] for command in shell.splitlines()]
-    for arguments in ups:
+    commands = [shlex.split(command)[3:] for command in shell.splitlines()]
+    at = commands.index(send := ["send", '{"schedule": true}'])
+    for arguments in commands[:at]:
         assert deployed.run(*arguments).returncode == 0
     sent = deployed.run(*send)
     while "skipped" in sent.stdout:  # a scheduled run is at work
@@ -51,3 +52,6 @@ def test_the_runbooks_lines_run_on_one_machine(deployed: Machine) -> None:
     regions = json.loads(sent.stdout)["counters"]["integers"]["regions"]
     assert list(regions) == ["us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2"]
     assert "'stride': {'N': '4'}" in done.stdout
+    for arguments in commands[at + 1 :]:
+        assert deployed.run(*arguments).returncode == 0
+    assert deployed.up().returncode == 0
