@@ -213,7 +213,7 @@ def compare(machine: Machine, deployment: Deployment) -> None:
     chosen = options(deployment)
     planned, again = machine.run("preview", *chosen), machine.run("preview", *chosen)
     assert sorted(again.stdout.splitlines()) == sorted(planned.stdout.splitlines()), "a preview changes nothing"
-    done = machine.run("up", "--port", "0", *chosen)
+    done = machine.run("up", "--port", str(machine.wanted_port), *chosen)
     if deployment.refused or deployment.late:
         assert done.returncode == 1
         assert deployment.refused + deployment.late in done.stderr

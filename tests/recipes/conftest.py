@@ -12,7 +12,7 @@ import boto3
 import pytest
 
 from local.paths import ROOT
-from tests.local.machine import Machine, unlikely_port
+from tests.local.machine import Machine
 from tests.recipes.recipe_page import HANG, SET_UP, Client, Result, Run, Start, Table, blocks
 
 REGION = "eu-west-1"
@@ -49,7 +49,7 @@ def readme(nothing_runs: Machine) -> Result:
     """What the README's lines print that deploy without make, and mint. They get a port."""
     _, deploy, _ = blocks("Without make", "README.md")[0][1].splitlines()
     _, (_, program), (_, use) = blocks("Use it", "README.md")
-    deploy = deploy.replace("local up", f"local up --port {unlikely_port()}")
+    deploy = deploy.replace("local up", f"local up --port {nothing_runs.wanted_port}")
     urls = 'export GLOBAL_INTEGERS_URLS="$(.venv/bin/python -m local outputs urls --json)" PYTHONPATH=client/src'
     shown = re.sub(r"^(integers\.next.*\))  #", r"print(\1)  #", program, flags=re.MULTILINE)
     shown = shown.replace("(lease", '(prefer="us-east-1", lease')  # which is the nearest differs from run to run
