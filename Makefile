@@ -70,16 +70,16 @@ short-tests: .venv/dev
 
 # The tests that take too long for make test (half an hour), after installing DynamoDB Local. Run them before a release.
 long: .venv/dev
-	@$(BIN)/python -m tests.programs long
+	@$(BIN)/python -m tools.programs long
 	$(BIN)/python -m pytest -m long
 
 # Run the tests ten times, half of them while the machine is busy, each time in another order (two hours).
 flaky: packages
-	$(BIN)/python -m tests.flaky
+	$(BIN)/python -m tools.flaky
 
 # Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
 packages: .venv/dev
-	@$(BIN)/python -m tests.programs
+	@$(BIN)/python -m tools.programs
 
 # Run all tests and report which lines they run (no threshold).
 coverage: packages
@@ -87,21 +87,21 @@ coverage: packages
 
 # Measure the minting function beside what users would otherwise deploy (some minutes).
 bench: .venv/dev .venv-bench/ready
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m proof.bench
 
 # Build the documentation as a site in dist/site: open dist/site/index.html.
 site: .venv-site/ready
 	@rm -rf dist/site
 	@.venv-site/bin/python -m sphinx -q -W --keep-going -E -c docs/site -d .venv-site/doctrees . dist/site
-	@.venv-site/bin/python -m tests.docs.built_site dist/site
+	@.venv-site/bin/python -m tools.built_site dist/site
 
 # Search 100,000 random schedules of the protocol for a duplicate (some minutes).
 search: .venv/local
-	@$(BIN)/python -m simulation
+	@$(BIN)/python -m proof.simulation
 
 # Mint 100,000 integers while everything fails that can fail, and look for duplicates (some minutes).
 chaos: .venv/local
-	@$(BIN)/python -m chaos
+	@$(BIN)/python -m proof.chaos
 
 # Style, common mistakes and spelling.
 lint: .venv/dev
@@ -113,8 +113,9 @@ lint: .venv/dev
 types: .venv/dev
 	$(BIN)/basedpyright
 
-# Apply lint's automatic fixes and format the code.
+# Write what is generated from the code, apply lint's automatic fixes and format the code (half a minute).
 fix: .venv/dev
+	@$(BIN)/python -m tools.generated
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -128,14 +129,14 @@ endef
 
 # Build the packages and the plugin's archive into dist/, and deploy with the packages in a fresh environment (two minutes).
 release: .venv/dev
-	@$(BIN)/python -m tests.release
+	@$(BIN)/python -m tools.release
 
 # Pin the requirements again after a change of pyproject.toml (newest versions: make lock UPGRADE=--upgrade).
 lock: .venv/dev
 	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev)
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
-	$(call pin,bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
+	$(call pin,proof/bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
 	$(call pin,docs/site/requirements.txt,What builds the site: `make site` installs it in an environment of its own.,pyproject.toml --group site --constraints requirements-dev.txt)
 	@$(NPM) $(if $(UPGRADE),update,install) --package-lock-only
 
@@ -148,23 +149,23 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
 	@echo "installing pinned dependencies into .venv (about a minute, once)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m local.installing requirements-local.txt
+	@$(BIN)/python -m tools.installing requirements-local.txt
 	@touch $@
 
 .venv/dev: .venv/local requirements-dev.txt tests/recipes/node/package-lock.json
 	@echo "installing lint, types and tests into .venv, and the recipes' npm packages beside them"
-	@$(BIN)/python -m local.installing requirements-dev.txt
+	@$(BIN)/python -m tools.installing requirements-dev.txt
 	@$(NPM) ci
 	@touch $@
 
-.venv-bench/ready: bench/requirements.txt
+.venv-bench/ready: proof/bench/requirements.txt
 	@echo "installing the packages for make bench into .venv-bench"
 	@$(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m local.installing bench/requirements.txt
+	@.venv-bench/bin/python -m tools.installing proof/bench/requirements.txt
 	@touch $@
 
 .venv-site/ready: docs/site/requirements.txt
 	@echo "installing the packages for make site into .venv-site"
 	@$(PYTHON) -m venv .venv-site
-	@.venv-site/bin/python -m local.installing docs/site/requirements.txt
+	@.venv-site/bin/python -m tools.installing docs/site/requirements.txt
 	@touch $@

@@ -25,7 +25,13 @@ pytest_plugins = [
 ]
 
 
-LONGEST = ("client/test_integers", "local/test_command", "simulation/test_schedule", "chaos/", "local/", "recipes/")
+LONGEST = (
+    "client/test_integers",
+    "proof/simulation/test_schedule",
+    "proof/chaos/",
+    "local/",
+    "recipes/",
+)
 """What takes longest, which is begun first. Otherwise one process would still be at it when the others have ended."""
 
 
@@ -67,7 +73,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option for `tests/flaky.py`."""
+    """Add an option for `tools/flaky.py`."""
     parser.addoption("--file-order", type=int, metavar="N", help="take the files in another order, which N decides")
 
 

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.programs import PROGRAMS
+from tools.programs import PROGRAMS
 
 SERVERS = {"aws", "machines", "nothing_runs"}
 """Fixtures that start a local AWS server. Every test that uses one, even indirectly, gets the marker `server`."""

@@ -1,8 +1,8 @@
 """The table of all settings: the type, the default, the allowed values and the text of each.
 
 From it follow the checks of single values (`values.py`), how a stack's configuration is read (`__init__.py`), the
-inputs of the Pulumi package (`plugin/`), `config` in `Pulumi.yaml`, and the table in `docs/settings.md`
-(`python -m tests.docs.test_settings` writes the last two).
+inputs of the Pulumi package (`components/plugin/`), `config` in `Pulumi.yaml`, and the table in `docs/settings.md`
+(`make fix` writes the last two).
 """
 
 # Pulumi's analyzer reads the types and docstrings of the fields for programs in other languages: no string

@@ -67,6 +67,6 @@ def wait_until_idle() -> Callable[[Any], None]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of leases, which stands still."""
     clock = Clock()
-    for module in ("client", "integers", "async_integers"):
+    for module in ("minting", "integers", "async_integers"):
         monkeypatch.setattr(f"global_integers.{module}.time", clock)
     return clock

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 from global_integers import Refused
-from global_integers.client import api
-from global_integers.client.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
+from global_integers.minting import api
+from global_integers.minting.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
 from mint.counters import _coordinator
 from mint.model import RequestRefused
 

@@ -16,8 +16,8 @@ from zipfile import ZipFile
 
 import pytest
 from global_integers import Integers, Unavailable, command_line
-from global_integers.client import api
 from global_integers.command_line import _check_format
+from global_integers.minting import api
 from global_integers.testing import Stack
 
 from components.function import archived, version
@@ -450,7 +450,7 @@ runpy.run_module("global_integers", run_name="__main__", alter_sys=True)
 
 @pytest.mark.server
 @pytest.mark.parametrize(
-    "module", ["argparse", "global_integers.integers", "httpx", "global_integers.client.transport"]
+    "module", ["argparse", "global_integers.integers", "httpx", "global_integers.minting.transport"]
 )
 def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None:
     done = in_a_process([sys.executable, "-c", INTERRUPTED, module, "--timeout", "60", "mint"], urls)

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Counter, Integers, Unavailable, UnknownCounter
-from global_integers.client import MAX_COUNTERS
-from global_integers.client.api import BLOCK
-from global_integers.client.transport import REMEMBERED_COUNTERS
+from global_integers.minting import MAX_COUNTERS
+from global_integers.minting.api import BLOCK
+from global_integers.minting.transport import REMEMBERED_COUNTERS
 
 from tests.client.clients import Tasks
 from tests.client.region_proxies import HANG, PATIENT

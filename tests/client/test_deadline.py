@@ -13,9 +13,9 @@ import httpcore
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers, Unavailable
-from global_integers.client.api import Failure, FailureKind, health
-from global_integers.client.threads import run
-from global_integers.client.transport import Left, TimeLeft, keep_deadlines
+from global_integers.minting.api import Failure, FailureKind, health
+from global_integers.minting.threads import run
+from global_integers.minting.transport import Left, TimeLeft, keep_deadlines
 
 from tests.client.clients import Tasks
 from tests.client.region_proxies import HANG
@@ -128,7 +128,7 @@ def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) ->
 
     assert len(transports) > 1
     backends = {type(transport._pool._network_backend).__module__ for transport in transports}
-    assert backends == {"global_integers.client.transport"}
+    assert backends == {"global_integers.minting.transport"}
 
 
 class Deaf(httpcore.NetworkBackend):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from global_integers import Integers
-from global_integers.client.api import ApiResponse, Failure, regions
-from global_integers.client.domain import Domain
-from global_integers.client.options import Options
+from global_integers.minting.api import ApiResponse, Failure, regions
+from global_integers.minting.domain import Domain
+from global_integers.minting.options import Options
 
 
 @pytest.mark.parametrize(

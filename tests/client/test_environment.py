@@ -14,7 +14,7 @@ import certifi
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers
-from global_integers.client.environment import VARIABLES
+from global_integers.minting.environment import VARIABLES
 
 from local.paths import ROOT
 from tests.client.region_proxies import HANG, PATIENT
@@ -79,7 +79,7 @@ def test_a_wrong_variable_is_named(
     monkeypatch.setenv(name, value.format(folder=folder))
     if "socks5" in value:
         monkeypatch.setitem(sys.modules, "socksio", None)
-        monkeypatch.setattr("global_integers.client.environment.find_spec", dict[str, Any]().get)
+        monkeypatch.setattr("global_integers.minting.environment.find_spec", dict[str, Any]().get)
     events: list[object] = []
     with client(URLS, observer=events.append, **PATIENT) as integers:
         for call in (integers.next, integers.health, lambda: integers.take(2, key="k"), lambda: integers.owner(1)):

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 from global_integers import FailedOver
-from global_integers.client import api
-from global_integers.client.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.client.failover import Failover, Regions
-from global_integers.client.options import Deadline
-from global_integers.client.threads import run
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
+from global_integers.minting import api
+from global_integers.minting.api import ApiRequest, Failure, FailureKind, MintedBlock
+from global_integers.minting.failover import Failover, Regions
+from global_integers.minting.options import Deadline
+from global_integers.minting.threads import run
 
 BLOCK = MintedBlock("a", 1, 3, 1)
 

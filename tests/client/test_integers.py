@@ -33,10 +33,10 @@ from global_integers import (
     UnknownCounter,
     UnknownOwner,
 )
-from global_integers.client import domain, forks
-from global_integers.client.failover import order_of
-from global_integers.client.lease_buffer import SPLIT, LeaseBuffer
-from global_integers.client.threads import Threads
+from global_integers.minting import domain, forks
+from global_integers.minting.failover import order_of
+from global_integers.minting.lease_buffer import SPLIT, LeaseBuffer
+from global_integers.minting.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws

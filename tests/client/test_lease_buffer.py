@@ -4,8 +4,8 @@ import threading
 from itertools import count
 
 import pytest
-from global_integers.client.api import MintedBlock
-from global_integers.client.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
+from global_integers.minting.api import MintedBlock
+from global_integers.minting.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
 
 from tests.client.clients import Clock, Lines
 

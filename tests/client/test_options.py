@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from global_integers import AsyncIntegers, Integers
-from global_integers.client import api
-from global_integers.client.api import Failure, FailureKind, checked_counter, key_header
-from global_integers.client.options import ClientSettings, Options, urls_from
+from global_integers.minting import api
+from global_integers.minting.api import Failure, FailureKind, checked_counter, key_header
+from global_integers.minting.options import ClientSettings, Options, urls_from
 
 from global_integers_core.names import COUNTER_NAME
 from local.command_line import as_text

@@ -5,8 +5,8 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from global_integers.client.api import Failure, FailureKind
-from global_integers.client.failover import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions, order_of
+from global_integers.minting.api import Failure, FailureKind
+from global_integers.minting.failover import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions, order_of
 
 from tests.client.clients import Clock
 

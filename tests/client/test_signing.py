@@ -11,7 +11,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from global_integers import CannotSign, Integers
-from global_integers.client.signing import Signature, signatures
+from global_integers.minting.signing import Signature, signatures
 
 URL = "https://abc.lambda-url.eu-west-1.on.aws/"
 KEYS = Credentials("AKIDEXAMPLE", "secret", "token")

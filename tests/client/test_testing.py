@@ -25,8 +25,8 @@ from global_integers import (
     Requested,
     Unavailable,
 )
-from global_integers.client.failover import order_of
-from global_integers.client.transport import TimeLeft
+from global_integers.minting.failover import order_of
+from global_integers.minting.transport import TimeLeft
 from global_integers.testing import Fault, Stack
 from global_integers.testing import region as region_in_memory
 

@@ -9,7 +9,7 @@ import httpx
 import mint.counters
 import pytest
 from coordinate.protocol.refusals import too_many
-from global_integers.client import api
+from global_integers.minting import api
 from global_integers.testing import Fault, Region, Stack, region
 from mint.api.problems import error_response
 from mint.api.request import CounterRequest, ListCounters, MintRequest, OwnerOf, Request, received, request_of

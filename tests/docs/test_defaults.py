@@ -1,6 +1,6 @@
 """Where the documentation spells a default of `Pulumi.yaml`, or what follows from one, it is the default in force.
 
-The table of docs/settings.md is generated (test_settings.py).
+The table of docs/settings.md is generated.
 """
 
 import re
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from local.paths import ROOT
-from tests.docs.test_settings import TABLE
+from tools.generated import SETTINGS_TABLE
 
 DEFAULTS: dict[str, Any] = {
     key: entry["default"]
@@ -63,7 +63,7 @@ def test_a_stated_default_is_the_one_in_force(page: str, text: str) -> None:
 
 def sentences(text: str) -> Iterable[str]:
     """Return the sentences of a page, and the rows of its tables, without the table of all settings."""
-    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", TABLE.sub("", text))
+    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", SETTINGS_TABLE.sub("", text))
 
 
 def spellings(default: int) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import programs
-from tests.programs import DYNAMODB_LOCAL, JavaProgram
+from tools import programs
+from tools.programs import DYNAMODB_LOCAL, JavaProgram
 
 FETCHES = """#!/bin/sh
 echo "$@" >> "{log}"
@@ -52,7 +52,7 @@ def log_of(program: JavaProgram) -> Path:
 
 
 def test_it_is_fetched_once(program: JavaProgram, capfd: pytest.CaptureFixture[str]) -> None:
-    assert program.missing == "DynamoDB Local is not installed (.venv/bin/python -m tests.programs long)"
+    assert program.missing == "DynamoDB Local is not installed (.venv/bin/python -m tools.programs long)"
 
     programs.main(["long"])
     programs.main(["long"])

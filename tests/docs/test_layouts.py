@@ -8,12 +8,12 @@ from coordinate.protocol.model import MAX_PAST
 
 from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
-from simulation.schedule import COORDINATORS
-from simulation.world import ALIVE, CONDITIONS, DEFAULTS, RULES
-from tests.simulation.test_conditions import BY_SEARCH
-from tests.simulation.test_conditions_by_hand import BY_HAND
-from tests.simulation.test_deletion import BY_HAND as DELETIONS
-from tests.simulation.test_schedule import LOSSES
+from proof.simulation.schedule import COORDINATORS
+from proof.simulation.world import ALIVE, CONDITIONS, DEFAULTS, RULES
+from tests.proof.simulation.test_conditions import BY_SEARCH
+from tests.proof.simulation.test_conditions_by_hand import BY_HAND
+from tests.proof.simulation.test_deletion import BY_HAND as DELETIONS
+from tests.proof.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
 WORDS = {2: "two", 3: "three", 4: "four", 40: "forty", 60: "a minute"}

@@ -5,10 +5,10 @@ import re
 import pytest
 from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
-from bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
 from components.monitoring.alarms import alarms
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
+from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
 from tests.components.running import HOME, stack_metrics
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from bench import callers, figures, functions, price, schedule
 from local.paths import ROOT
+from proof.bench import callers, figures, functions, price, schedule
 from tests.components.aws_answers import TABLE
 from tests.components.running import HOME, THREE, config, deploy
 
@@ -60,10 +60,6 @@ def test_the_smallest_schedules_price_is_on_other_pages() -> None:
 
     assert f"from {cents} cents a month" in (ROOT / "docs" / "layouts.md").read_text()
     assert f"{cents / 100:.2f}\n" in PAGE
-
-
-def test_the_price_of_doing_nothing_is_what_the_command_prints() -> None:
-    assert f"```text\n{price.table()}\n```" in PAGE
 
 
 def test_the_readme_says_what_the_default_costs() -> None:

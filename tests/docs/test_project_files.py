@@ -41,7 +41,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
 
     assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"]
-    for page in ("template/requirements.txt", "plugin/README.md", "docs/architecture.md"):
+    for page in ("examples/template/requirements.txt", "components/plugin/README.md", "docs/architecture.md"):
         assert set(re.findall(r"@v?(\d+\.\d+\.\d+)", (ROOT / page).read_text())) == {headings[0]}, page
     assert f'"version": "{headings[0]}+' in (ROOT / "docs" / "api.md").read_text()
 
@@ -68,7 +68,7 @@ def test_a_release_is_checked_before_it_is_published() -> None:
 
     assert steps.index("make release") == 2, "it fails unless the tag is the version's"
     assert "uv publish --trusted-publishing always" in steps[3]
-    assert recipe("release").strip() == "@.venv/bin/python -m tests.release"
+    assert recipe("release").strip() == "@.venv/bin/python -m tools.release"
 
 
 def test_nothing_is_published_without_a_repository(tmp_path: Path) -> None:

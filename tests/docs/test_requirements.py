@@ -17,7 +17,7 @@ FILES = (
     "requirements.txt",
     "requirements-local.txt",
     "requirements-dev.txt",
-    "bench/requirements.txt",
+    "proof/bench/requirements.txt",
     "docs/site/requirements.txt",
 )
 
@@ -55,7 +55,7 @@ def wanted(file: str) -> list[Requirement]:
         "requirements.txt": PROGRAM,
         "requirements-local.txt": [*PROGRAM, *group("local")],
         "requirements-dev.txt": [*PROGRAM, *group("dev")],
-        "bench/requirements.txt": group("bench"),
+        "proof/bench/requirements.txt": group("bench"),
         "docs/site/requirements.txt": [*PROGRAM, *group("site")],
     }
     return [Requirement(text) for text in lists[file]]

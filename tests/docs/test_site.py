@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Page, Request
 import components
 from components.settings.args import SETTINGS
 from local.paths import ROOT
-from tests.docs.built_site import found_in
 from tests.local.browser import browser
+from tools.built_site import found_in
 
 SITE = ROOT / "dist" / "site"
 CONFIGURATION = (ROOT / "docs" / "site" / "conf.py").read_text()
@@ -80,7 +80,7 @@ def test_a_link_to_a_source_leads_to_the_repository_if_any(site: Path, tmp_path:
     subprocess.run([*sphinx, "-c", "docs/site", "-d", tmp_path / "read", ".", tmp_path / "site"], cwd=ROOT, check=True)
 
     layouts, examples = "docs/layouts.html", "examples/README.html"
-    assert f'href="{url}/tree/main/tests/simulation/transcripts"' in (tmp_path / "site" / layouts).read_text()
+    assert f'href="{url}/tree/main/tests/proof/simulation/transcripts"' in (tmp_path / "site" / layouts).read_text()
     assert f'href="{url}/blob/main/examples/go/main.go"' in (tmp_path / "site" / examples).read_text()
     assert "(<code" in (site / examples).read_text()
 

@@ -85,7 +85,7 @@ def test_a_source_that_is_not_owned_is_found(text: str) -> None:
         f'pip install "{NAME}-client[aws] @ <URL of your checkout>#subdirectory=client"',
         f"{NAME} @ ${{GLOBAL_INTEGERS_CHECKOUT}}",
         f"The package installs `{NAME}`, for example in `.venv/bin/`:",
-        f"packages:\n  {NAME}: ../../plugin",
+        f"packages:\n  {NAME}: ../../components/plugin",
         f"pulumi plugin install resource {NAME} --file",
         "require global-integers.invalid/sdk/go v1.0.0",
     ],
@@ -100,7 +100,7 @@ def install_template(checkout: str | None) -> "subprocess.CompletedProcess[str]"
     options = ["--no-build-isolation", "--index-url", "http://127.0.0.1:9/", "--retries", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "GLOBAL_"))}
     environment |= {} if checkout is None else {"GLOBAL_INTEGERS_CHECKOUT": checkout}
-    command = [*pip, *options, "-r", str(ROOT / "template" / "requirements.txt")]
+    command = [*pip, *options, "-r", str(ROOT / "examples" / "template" / "requirements.txt")]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 

@@ -32,7 +32,7 @@ from components.settings.values import camel
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded, layouts_key
 from local.paths import ROOT
-from simulation.world import Archive, SimulatedReceipts
+from proof.simulation.world import Archive, SimulatedReceipts
 from tests.lambda_.coordinate.sample_records import record, register
 
 RETIRED = {
@@ -70,8 +70,8 @@ TERMS = re.compile(r"(ip|e?mail|server|local|socket|each)_?address(es)?|cloud_?w
 """Terms of others, of which a retired word is a part."""
 
 MEANT = {
-    "client/src/global_integers/client/transport.py": {"_addresses", "addresses", "address"},  # of a host, by DNS
-    "client/src/global_integers/client/forks.py": {"address", "addressof"},  # in memory
+    "client/src/global_integers/minting/transport.py": {"_addresses", "addresses", "address"},  # of a host, by DNS
+    "client/src/global_integers/minting/forks.py": {"address", "addressof"},  # in memory
     "lambda/aws_client/connection.py": {"address"},
     "lambda/aws_client/signed_request.py": {"address"},
     "tests/client/test_deadline.py": {"ADDRESSES", "address"},

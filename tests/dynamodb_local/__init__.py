@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import DYNAMODB_LOCAL
+from tools.programs import DYNAMODB_LOCAL
 
 
 @contextmanager

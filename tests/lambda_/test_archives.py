@@ -15,7 +15,6 @@ from uuid import uuid4
 import pytest
 from coordinate.functions import _event as as_the_coordinator_asks
 
-from bench.runtime_api import FunctionError, Runtime, unpack
 from components.coordinator import EVENT as SCHEDULED
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS
 from local.engine import Engine
@@ -24,6 +23,7 @@ from local.engine.program import Registration, run_program
 from local.resources import Aws
 from local.resources.lambda_ import INVOCATION
 from local.stack import State
+from proof.bench.runtime_api import FunctionError, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 

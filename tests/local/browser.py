@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.programs import CHROMIUM
+from tools.programs import CHROMIUM
 
 QUIET = (
     "--no-sandbox",

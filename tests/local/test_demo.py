@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from global_integers.client.api import PAUSED
+from global_integers.minting.api import PAUSED
 
 from local.domain.zone import HTTP_API_FAILED
 from local.operator_commands import Paused, mint, mint_everywhere, table

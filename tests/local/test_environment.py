@@ -103,7 +103,9 @@ print(*sorted(os.environ))
 """
 
 
-@pytest.mark.parametrize("module", ["local", "bench", "bench.price", "bench.reconcile", "chaos"])
+@pytest.mark.parametrize(
+    "module", ["local", "proof.bench", "proof.bench.price", "proof.bench.reconcile", "proof.chaos"]
+)
 def test_a_run_begins_without_what_is_for_other_machines(module: str) -> None:
     shown = subprocess.run(
         [sys.executable, "-c", PRINTED, module, "--help"],

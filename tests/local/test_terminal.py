@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from local.environment import network_variables
-from local.installing import install
 from local.paths import ROOT
+from tools.installing import install
 
 SHOWING = "from local.terminal import say, show; show('1 of 2'); show('2 of 2'); say('done')"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event, Thread
 
-from tests.programs import MARIADB, path
 from tests.recipes.recipe_page import HANG, Result
+from tools.programs import MARIADB, path
 
 OLD_WRITERS = 2
 INSERT = "INSERT INTO orders (item) VALUES ('old'); SELECT LAST_INSERT_ID()"

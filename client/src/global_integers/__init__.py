@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .async_integers import AsyncCounter, AsyncIntegers
-    from .client.api import Owner
-    from .client.failover import Health
-    from .client.options import ClientSettings
-    from .client.signing import CannotSign
     from .errors import (
         DeadlineExceeded,
         Event,
@@ -27,6 +23,10 @@ if TYPE_CHECKING:
         UnknownOwner,
     )
     from .integers import Counter, Integers
+    from .minting.api import Owner
+    from .minting.failover import Health
+    from .minting.options import ClientSettings
+    from .minting.signing import CannotSign
 
 __all__ = [
     "AsyncCounter",
@@ -49,7 +49,15 @@ __all__ = [
     "UnknownOwner",
 ]
 
-MODULES = ("integers", "async_integers", "errors", "client.api", "client.failover", "client.options", "client.signing")
+MODULES = (
+    "integers",
+    "async_integers",
+    "errors",
+    "minting.api",
+    "minting.failover",
+    "minting.options",
+    "minting.signing",
+)
 """Where these names are looked for, in this order."""
 
 

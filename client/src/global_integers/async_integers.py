@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
-from .client import AnyCounter, AnyIntegers
-from .client.api import Owner
-from .client.failover import Health
-from .client.lease_buffer import first_of
-from .client.options import ClientSettings, urls_from_environment
-from .client.tasks import Tasks
+from .minting import AnyCounter, AnyIntegers
+from .minting.api import Owner
+from .minting.failover import Health
+from .minting.lease_buffer import first_of
+from .minting.options import ClientSettings, urls_from_environment
+from .minting.tasks import Tasks
 
 if TYPE_CHECKING:
     from typing import Self, Unpack

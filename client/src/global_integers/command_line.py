@@ -16,13 +16,13 @@ from string import Formatter
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from .client import Client, api
-from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure
-from .client.options import VARIABLE, urls_from, urls_from_environment
-from .client.threads import run
 from .errors import Event, GlobalIntegersError, Refused, Requested, Unavailable
 from .integers import Integers
 from .listing import CounterState, look, names_of
+from .minting import Client, api
+from .minting.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure
+from .minting.options import VARIABLE, urls_from, urls_from_environment
+from .minting.threads import run
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""

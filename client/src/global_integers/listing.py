@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .client import Client, api
-from .client.api import Failure
-from .client.threads import run
+from .minting import Client, api
+from .minting.api import Failure
+from .minting.threads import run
 
 
 @dataclass

@@ -82,5 +82,5 @@ What needs a bound in time
 - A deployment that would change the record is refused three hours after it was requested, by the clocks of the computer
   that deploys and of the function. Clocks may be wrong by minutes.
 
-tests/simulation/ searches for a counterexample, and has transcripts.
+tests/proof/simulation/ searches for a counterexample, and has transcripts.
 """

@@ -1,6 +1,6 @@
 """What a run may do: one read or one conditional write, or a question about the clock or the run lock.
 
-A run only names them. `dynamodb/` carries them out, and `simulation/world.py` does so in memory. The answer of a
+A run only names them. `dynamodb/` carries them out, and `proof/simulation/world.py` does so in memory. The answer of a
 conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region or on the
 archive may also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. All else at home must answer.
 """

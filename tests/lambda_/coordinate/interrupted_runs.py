@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from coordinate.dynamodb.run_lock import RunLock
 from coordinate.dynamodb.store import Store
-from coordinate.protocol.operations import CarryOut, Operation, WriteCopy, WriteRegister
+from coordinate.protocol.operations import CarryOut, Operation
 
-from simulation.coordinator import SimulatedCoordinator
+from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
 
 
 class Crash(Exception):
@@ -45,11 +45,6 @@ def run_to(run: SimulatedCoordinator, kind: type[Operation], carry_out: CarryOut
     while not any(isinstance(operation, kind) and not changes_nothing(operation) for *_, operation in run.todo):
         run.step(carry_out)
         assert not run.ended, f"ended without any {kind.__name__}"
-
-
-def changes_nothing(operation: Operation) -> bool:
-    """Return whether a register or its copy is written as it is, to see whether it can be written."""
-    return isinstance(operation, WriteRegister | WriteCopy) and operation.old == operation.new
 
 
 def step_all(run: SimulatedCoordinator, carry_out: CarryOut) -> None:

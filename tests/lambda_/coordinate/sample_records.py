@@ -7,7 +7,7 @@ from typing import Any
 from coordinate.protocol.model import DeploymentRecord, DesiredState, Item, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
-from simulation.world import NOW
+from proof.simulation.world import NOW
 
 WINDOW = 1000
 

@@ -8,7 +8,7 @@ from coordinate.log import log_change, warn_of
 from coordinate.protocol.operations import DescribeLayouts, Operation, WriteRegister
 from coordinate.protocol.reconcile import TablesScan
 
-from simulation.world import World
+from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, record, register
 
 

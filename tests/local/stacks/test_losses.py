@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from chaos.history import History
-from chaos.proxy import Faults
-from chaos.stack import HEADROOM, HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
+from proof.chaos.history import History
+from proof.chaos.proxy import Faults
+from proof.chaos.stack import HEADROOM, HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
 from tests.local.machine import integers_of, mint
 
 pytestmark = pytest.mark.long

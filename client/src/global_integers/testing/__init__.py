@@ -24,10 +24,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..async_integers import AsyncIntegers
-from ..client.api import checked_counter
-from ..client.tasks import Tasks
-from ..client.threads import Call, Threads, run
 from ..integers import Integers
+from ..minting.api import checked_counter
+from ..minting.tasks import Tasks
+from ..minting.threads import Call, Threads, run
 from .clock import StoppedClock
 from .region import AWS_REGION, RESERVED, Counters, Fault, Forked, Region, reserved
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from ..client.options import ClientSettings
+    from ..minting.options import ClientSettings
 
 __all__ = ["Fault", "Forked", "Region", "Stack"]
 

@@ -8,8 +8,8 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from ..client.api import BLOCK, MAX_INTEGER, PROBLEM
-from ..client.forks import here, make_lock
+from ..minting.api import BLOCK, MAX_INTEGER, PROBLEM
+from ..minting.forks import here, make_lock
 from .clock import StoppedClock
 
 if TYPE_CHECKING:

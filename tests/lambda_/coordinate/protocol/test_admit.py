@@ -7,8 +7,8 @@ from coordinate.protocol.admit import LATEST, admit, check_default, finish, note
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
 
-from simulation.coordinator import SimulatedCoordinator
-from simulation.world import Layouts, Mirror, World
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.world import Layouts, Mirror, World
 from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.sample_records import NOW, desired, items_of, record, register
 

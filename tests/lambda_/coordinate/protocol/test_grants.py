@@ -7,10 +7,10 @@ from coordinate.protocol.model import Refused
 from coordinate.protocol.operations import Operation
 from coordinate.protocol.run import Grant, RunResult, run
 
-from simulation.checks import CheckedWorld
-from simulation.coordinator import SimulatedCoordinator
-from simulation.schedule import RandomSchedule
-from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from proof.simulation.checks import CheckedWorld
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.schedule import RandomSchedule
+from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 
 def grant(counter: str = "c", name: str = "grant", count: int = 1) -> SimulatedCoordinator:

@@ -9,10 +9,10 @@ from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
-from simulation.checks import CheckedWorld, ask
-from simulation.coordinator import SimulatedCoordinator
-from simulation.world import Archive, SimulatedReceipts
-from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from proof.simulation.checks import CheckedWorld, ask
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.world import Archive, SimulatedReceipts
+from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 CHANGES = ("ab", "ba", "abc")
 
@@ -61,7 +61,7 @@ def test_each_change_adds_the_layout_that_ends() -> None:
 
 
 def test_only_the_last_layouts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store", "simulation.world"):
+    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store", "proof.simulation.world"):
         monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     world = changed("ab", "ba", "ab", "ba", "ab")
 

@@ -25,8 +25,8 @@ from coordinate.protocol.operations import (
 )
 from coordinate.protocol.reconcile import Outcome, reconcile
 
-from simulation.coordinator import SimulatedCoordinator
-from simulation.world import Mirror, World
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.world import Mirror, World
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.lambda_.coordinate.sample_records import NOW, WINDOW, record
 

@@ -7,10 +7,10 @@ from coordinate.protocol.model import Absent, Refused
 from coordinate.protocol.operations import MayBegin, Operation, ReadCopy, TakeRunLock
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
-from simulation.checks import CheckedWorld
-from simulation.coordinator import SimulatedCoordinator
-from simulation.world import Layouts, Mirror
-from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from proof.simulation.checks import CheckedWorld
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.world import Layouts, Mirror
+from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 
 def refused(world: CheckedWorld) -> None:

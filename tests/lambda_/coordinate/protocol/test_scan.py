@@ -8,8 +8,8 @@ from coordinate.protocol.model import Copy, Item, Register
 from coordinate.protocol.operations import Operation
 from coordinate.protocol.reconcile import TablesScan, scan_tables
 
-from simulation.coordinator import SimulatedCoordinator
-from simulation.world import SimulatedTable, World
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.world import SimulatedTable, World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
 
 

@@ -1,0 +1,217 @@
+"""Compares the client with another source of ids, over a stack on this machine: a part of `make bench`.
+
+Each subject runs in a process of its own. The client is warmed up before the clock starts, so its blocks have grown to
+the demand.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
+from statistics import median
+from typing import Any
+
+from local.paths import ROOT
+from proof.bench.figures import Columns, Figures, compared, medians
+
+sys.path.insert(0, str(ROOT / "client" / "src"))
+
+# isort: split
+from global_integers import AsyncIntegers, Integers, Requested
+
+COLUMNS: Columns = {
+    "per_s": ("integers/s", "{:,.0f}"),
+    "p50_us": ("p50 µs", "{:.1f}"),
+    "p99_us": ("p99 µs", "{:.1f}"),
+    "p9999_us": ("p99.99 µs", "{:.0f}"),
+    "requests": ("requests/integer", "{:.6f}"),
+    "trip_ms": ("round trip ms", "{:.1f}"),
+}
+
+LEASE = 100_000
+UNTIMED = 50
+"""How many calls are made between two that are timed, where a call takes less than a clock's reading."""
+
+Row = dict[str, float]
+"""One subject's figures."""
+
+Urls = Mapping[str, str]
+
+
+class Requests(list[float]):
+    """The seconds that a client's requests to mint took: its observer."""
+
+    def __call__(self, event: object) -> None:
+        """Note a request."""
+        if isinstance(event, Requested) and event.subject != "health":
+            self.append(event.seconds)
+
+    def figures(self, integers: float) -> Row:
+        """Return requests per integer, and the median round trip."""
+        return {"requests": len(self) / integers, "trip_ms": sorted(self)[len(self) // 2] * 1e3 if self else 0.0}
+
+
+def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
+    """Return a client's `next` that is warmed up, and its observer."""
+    requests = Requests()
+    made = Integers(urls, lease=lease, observer=requests)
+    for _ in range(4 * lease if lease > 1 else 10):
+        made.next()
+    requests.clear()
+    return made.next, requests
+
+
+def calling(
+    call: Callable[[], object], seconds: float, *, threads: int = 1, untimed: int = UNTIMED, pause: float = 0
+) -> tuple[Row, int]:
+    """Call from each thread for so many seconds, at most once in `pause` seconds. Return figures and all calls."""
+    clock = time.perf_counter
+    begun = clock()
+
+    def work(_: int) -> list[float]:
+        times, due = list[float](), begun
+        while (began := clock()) < begun + seconds:
+            call()
+            times.append(clock() - began)
+            for _ in range(untimed):
+                call()
+            due += pause
+            while clock() < due:
+                time.sleep(0.00002)
+        return times
+
+    with ThreadPoolExecutor(threads) as pool:
+        times = [*chain.from_iterable(pool.map(work, range(threads)))]
+    return figures(times, untimed, clock() - begun)
+
+
+def figures(times: list[float], untimed: int, seconds: float) -> tuple[Row, int]:
+    """Return the rate of all calls in so many seconds, with percentiles of the `times` of some; and how many they are.
+
+    Each of these was followed by so many untimed calls.
+    """
+    times.sort()
+    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
+    row = {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
+    total = len(times) * (1 + untimed)
+    return {"per_s": total / seconds, **row}, total
+
+
+def minting(urls: Urls, seconds: float, lease: int = LEASE, **options: Any) -> Row:
+    """Measure a client in threads, with options of `calling`."""
+    call, requests = client(urls, lease)
+    row, total = calling(call, seconds, **options)
+    return row | requests.figures(total)
+
+
+def memory(urls: Urls, seconds: float) -> Row:
+    """Return the rate within one block: of 5,000 calls during which no request ended."""
+    call, requests = client(urls, LEASE)
+    rates: list[float] = []
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        sent = len(requests)
+        began = time.perf_counter()
+        for _ in range(5000):
+            call()
+        took = time.perf_counter() - began
+        if len(requests) == sent:
+            rates.append(5000 / took)
+    return {"per_s": median(rates)}
+
+
+def tasks(urls: Urls, seconds: float) -> Row:
+    """Measure a hundred tasks that mint without a pause."""
+    requests, times = Requests(), list[float]()
+
+    async def work(integers: AsyncIntegers, ends: float) -> None:
+        while (began := time.perf_counter()) < ends:
+            await integers.next()
+            times.append(time.perf_counter() - began)
+            for _ in range(UNTIMED):
+                await integers.next()
+            await asyncio.sleep(0)
+
+    async def run() -> None:
+        async with AsyncIntegers(urls, lease=LEASE, observer=requests) as integers:
+            for _ in range(4 * LEASE):
+                await integers.next()
+            requests.clear()
+            ends = time.perf_counter() + seconds
+            await asyncio.gather(*(work(integers, ends) for _ in range(100)))
+
+    asyncio.run(run())
+    row, total = figures(times, UNTIMED, seconds)
+    return row | requests.figures(total)
+
+
+def paced(urls: Urls, seconds: float) -> Row:
+    """Measure one thread that takes an integer every 100 µs, over many changes of blocks: one lasts half a second."""
+    return minting(urls, 2 * seconds, 5000, untimed=0, pause=0.0001)
+
+
+def uuid4(_: Urls, seconds: float) -> Row:
+    """Measure random UUIDs."""
+    return calling(uuid.uuid4, seconds)[0]
+
+
+SUBJECTS: Mapping[str, tuple[str, Callable[[Urls, float], Row]]] = {
+    "memory": ("next(), from memory", memory),
+    "one": ("next(), lease=100000", minting),
+    "eight": ("next(), lease=100000, 8 threads", partial(minting, threads=8)),
+    "tasks": ("await next(), lease=100000, 100 tasks", tasks),
+    "paced": ("next(), lease=5000, 10,000 a second", paced),
+    "request": ("next(), lease=1: a request each", partial(minting, lease=1, untimed=0)),
+    "uuid4": ("uuid.uuid4()", uuid4),
+}
+"""What a reader calls it, and what measures it for so many seconds."""
+
+
+def table(found: Figures) -> str:
+    """Return a table with a row per subject."""
+    return compared(found, {subject: title for subject, (title, _) in SUBJECTS.items()}, COLUMNS)
+
+
+def measure(rounds: int, seconds: float) -> Figures:
+    """Run every subject `rounds` times, in turn. Return the medians."""
+    runs: dict[str, list[Row]] = {subject: [] for subject in SUBJECTS}
+    spawn = get_context("spawn")
+    with stack() as urls, ProcessPoolExecutor(1, spawn, max_tasks_per_child=1) as pool:
+        for _ in range(rounds):
+            for subject, (_, run) in SUBJECTS.items():
+                runs[subject].append(pool.submit(run, urls, seconds).result())
+    return medians(runs)
+
+
+@contextmanager
+def stack() -> Generator[Urls]:
+    """Deploy stack `dev` on this machine, and yield its URLs."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": folder}
+
+        def local(*arguments: str) -> str:
+            command = [sys.executable, "-m", "local", *arguments]
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            return done.stdout
+
+        local("up", "--port", "0")
+        try:
+            yield json.loads(local("outputs", "--json"))["urls"]
+        finally:
+            local("down")
+
+
+if __name__ == "__main__":
+    print(table(measure(rounds=3, seconds=2.0)))

@@ -1,0 +1,157 @@
+"""The minting function and what it is compared with, under AWS's own runtime, each in a process of its own."""
+
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from components.function import archive
+from components.settings.args import minting_environment
+from global_integers_core.lattice import MAX_INTEGER
+from local.engine.inputs import as_json
+from local.paths import ROOT
+from proof.bench.figures import Columns, Figures, compared, medians
+from proof.bench.runtime_api import FunctionError, Runtime, unpack
+from proof.bench.stand_in import Rejected, serving
+
+PYTHON = ROOT / ".venv-bench" / "bin" / "python"
+"""It has AWS's runtime and boto3. The one of this process has more, which boto3 would use."""
+
+OTHERS = ROOT / "proof" / "bench" / "subjects"
+"""What ours is compared with, as its user would deploy it."""
+
+SUBJECTS = {
+    "empty": "empty function",
+    "tutorial": "tutorial function (boto3)",
+    "one": "ours",
+    "block": "ours, count=100",
+    "lease": "ours, lease=100",
+}
+ENVIRONMENT = {"lease": {"LEASE": "100"}}
+QUERY = {"block": "count=100"}
+
+COLUMNS: Columns = {
+    "start_ms": ("start ms", "{:.0f}"),
+    "first_ms": ("first ms", "{:.1f}"),
+    "cpu_ms": ("CPU ms/request", "{:.3f}"),
+    "peak_mb": ("peak MB", "{:.1f}"),
+    "units": ("writes/integer", "{:.3f}"),
+}
+"""What one process needs. `start`: until the runtime asks for the first event; `first`: the first request."""
+
+RATIOS = {"start_ms": "start", "cpu_ms": "CPU", "peak_mb": "memory"}
+"""Also shown relative to the tutorial's."""
+
+WARM_UP = 20
+
+
+def above_empty(figures: Figures) -> dict[str, float]:
+    """Return start, processor time and memory above the empty function: ours divided by the tutorial's."""
+    ours, theirs, empty = figures["one"], figures["tutorial"], figures["empty"]
+    return {column: (ours[column] - empty[column]) / (theirs[column] - empty[column]) for column in RATIOS}
+
+
+def table(figures: Figures) -> str:
+    """Return a table with a row per subject, then ours relative to the tutorial's."""
+    parts = ", ".join(f"{RATIOS[column]} {ratio:.2f}" for column, ratio in above_empty(figures).items())
+    return f"{compared(figures, SUBJECTS, COLUMNS)}\n\nabove the empty function, ours ÷ tutorial: {parts}"
+
+
+class Stub:
+    """As much of DynamoDB as the subjects use, for one counter each, in memory. It counts write units.
+
+    A write of an item up to 1 KB is one (DynamoDB guide, "Capacity unit consumption for write operations").
+    """
+
+    def __init__(self) -> None:
+        self.values: Counter[str] = Counter()
+        self.units = 0
+
+    def answer(self, _: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Mint. A block whose stride is not the item's is `Rejected`: the function learns the stride by that."""
+        if operation != "UpdateItem":
+            raise Rejected("UnknownOperationException", operation)
+        self.units += 1
+        key, values = request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {})
+        numbers = {"stride": 1, "ceiling": MAX_INTEGER, "epoch": 1, "issued": self.values[key]}
+        if ":stride" in values and values[":stride"]["N"] != "1":
+            raise Rejected("ConditionalCheckFailedException", "no", Item=_item(key, numbers))
+        self.values[key] += int(values[":step"]["N"]) if ":step" in values else 1
+        if ":one" in values:
+            return {"Attributes": {"value": {"N": str(self.values[key])}}}
+        return {"Attributes": _item(key, {**numbers, "issued": self.values[key]})}
+
+
+def _item(key: str, numbers: Mapping[str, int]) -> dict[str, Any]:
+    return {"counter": {"S": key}, **{name: {"N": str(number)} for name, number in numbers.items()}}
+
+
+def measure(
+    subjects: Iterable[str], rounds: int, requests: int, certificate: Path | None = None, **trusted: str
+) -> Figures:
+    """Return what each of `SUBJECTS` needs: medians over interleaved rounds, each of so many requests.
+
+    With a certificate (a file of a key and its chain), they use https; `trusted` are variables that name its root.
+    """
+    if not PYTHON.exists():
+        raise SystemExit("what is compared is not installed; `make .venv-bench/ready` installs it")
+    stub = Stub()
+    runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in subjects}
+    with tempfile.TemporaryDirectory() as folder, serving(stub.answer, certificate=certificate) as url:
+        unpack(as_json(archive("mint", "aws_client")), Path(folder))
+        for _ in range(rounds):
+            for subject, made in runs.items():
+                with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": url}) as runtime:
+                    try:
+                        made.append(_measured(runtime, QUERY.get(subject, ""), requests, stub))
+                    except FunctionError as failed:
+                        raise SystemExit(f"{subject} failed: {failed}\n{runtime.log}") from failed
+    return medians(runs)
+
+
+def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
+    """Return AWS's runtime for a subject; `folder` has the minting function's archive."""
+    theirs = (OTHERS / f"{subject}.py").exists()
+    variables = {
+        "COUNTERS_TABLE": "bench-counters",
+        "RECEIPTS_TABLE": "bench-receipts",
+        "DEFAULT_COUNTER": subject,
+        **minting_environment(),
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        **ENVIRONMENT.get(subject, {}),
+        **more,
+    }
+    handler = f"{subject}.handler" if theirs else "mint.handler.handler"
+    return Runtime(OTHERS if theirs else folder, subject, handler, variables=variables, python=str(PYTHON))
+
+
+def _measured(runtime: Runtime, query: str, requests: int, stub: Stub) -> dict[str, float]:
+    event = {**json.loads((OTHERS / "event.json").read_text()), "rawQueryString": query}
+    start, clock, units = runtime.start(), time.perf_counter, stub.units
+    begun = clock()
+    integers = _minted(runtime.invoke(event))
+    first = clock() - begun
+    for _ in range(min(WARM_UP, requests)):
+        integers += _minted(runtime.invoke(event))
+    before, _ = runtime.usage()
+    for _ in range(requests):
+        integers += _minted(runtime.invoke(event))
+    cpu, peak = runtime.usage()
+    found = {"start_ms": start * 1e3, "first_ms": first * 1e3, "cpu_ms": (cpu - before) / requests * 1e3}
+    return found | {"peak_mb": peak} | ({"units": (stub.units - units) / integers} if integers else {})
+
+
+def _minted(response: Mapping[str, Any]) -> int:
+    """Return how many integers are in a response."""
+    assert response["statusCode"] == 200, response
+    match json.loads(response["body"]):
+        case {"integers": integers}:
+            return len(cast("list[int]", integers))
+        case {"integer": _} | int():
+            return 1
+        case _:
+            return 0

@@ -1,0 +1,204 @@
+"""Print what a deployment costs a month if nobody calls it: `python -m proof.bench.price`.
+
+The program itself is run, for three regions: with its defaults, and with everything on, for callers who sign and for
+everybody. What it registers is counted and priced by `price_list.py`. The coordinator's metrics are counted in the
+lines that its own code writes. A month has thirty days.
+
+Not counted: what AWS charges by use or by size, of which there is next to nothing (logs, storage, backups of tables,
+mails), and queries of the domain, which are free for aliases of API Gateway.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
+
+# isort: split
+from coordinate.metrics import RunStatistics, documents
+from coordinate.protocol.operations import Operation
+from coordinate.protocol.run import RunResult, ScheduledRun, run
+
+from components.domain.capacity import CHECKERS
+from components.settings.names import ResourceNames
+from local.environment import isolate
+from proof.bench import price_list, schedule
+from proof.bench.figures import aligned
+from proof.bench.reconcile import reconciled_world
+from tests.components import aws_answers as aws  # what stands for AWS where the program is run without it
+from tests.components.recording import Deployment
+from tests.components.running import PREFIX, THREE, config, deploy
+
+MONTH = schedule.DAYS * 86_400
+"""Seconds."""
+
+MILLION = 1_000_000
+
+HEALTH_SECONDS, HEALTH_UNITS = 0.005, 1
+"""What the function takes for a health check: seconds, and read units."""
+
+EVERYTHING: Mapping[str, Any] = {
+    "apiGateway": True,
+    "domain": "integers.example.com",
+    "hostedZone": "example.com",
+    "openCounters": True,
+    "kmsKeys": {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THREE},
+    "dashboard": True,
+    "alarmEmails": ["operator@shop.example"],
+    "budget": 100,
+}
+"""All settings that make something else, for callers who sign."""
+
+PUBLIC: Mapping[str, Any] = {**EVERYTHING, "authorization": "NONE", "corsOrigins": ["https://shop.example"]}
+
+CASES: Mapping[str, Mapping[str, Any]] = {"default": {}, "all, signed": EVERYTHING, "all, public": PUBLIC}
+
+FREE = {
+    *(aws.ROLE, aws.POLICY, aws.PERMISSION, aws.ALIAS, aws.RETRIES, aws.INVOCATION, aws.STASH),
+    *(aws.CERTIFICATE, aws.ISSUED, aws.SUBSCRIPTION, aws.TARGET, aws.RECORD, aws.BUDGET),
+    *(aws.TABLE, aws.TABLE_POLICY, aws.FUNCTION, aws.FUNCTION_URL, aws.LOG_GROUP, aws.TOPIC),
+    *(aws.REST_API, aws.API_DEPLOYMENT, aws.STAGE, aws.METHOD_SETTINGS, aws.DOMAIN_NAME, aws.MAPPING),
+    *(aws.HTTP_API, aws.INTEGRATION, aws.ROUTE, aws.HTTP_STAGE),
+}
+"""What costs nothing, or only its use."""
+
+PRICED = {aws.ALARM, aws.COMPOSITE, aws.DASHBOARD, aws.RULE, aws.HEALTH_CHECK}
+
+
+class Item(NamedTuple):
+    """A row of the table: so many of a thing, each at so many dollars a month."""
+
+    name: str
+    each: float
+    number: float
+
+    @property
+    def dollars(self) -> float:
+        """What they cost a month."""
+        return self.each * self.number
+
+
+def month(deployment: Deployment) -> list[Item]:
+    """Return what a deployment costs a month, item by item.
+
+    Raises:
+        ValueError: something was registered of which no price is known.
+    """
+    unknown = {made.type for made in deployment.resources if made.custom} - FREE - PRICED
+    if unknown:
+        raise ValueError(f"no price is known of {', '.join(sorted(unknown))}: add it to proof/bench/price.py")
+    zones = {made.inputs["zoneId"] for made in deployment.of(aws.RECORD)}
+    return [
+        Item("custom metrics", price_list.METRIC.dollars, len(metrics(deployment))),
+        Item("alarms", price_list.ALARM.dollars, len(deployment.of(aws.ALARM))),
+        Item("composite alarms", price_list.COMPOSITE_ALARM.dollars, len(deployment.of(aws.COMPOSITE))),
+        Item("dashboards", price_list.DASHBOARD.dollars, len(deployment.of(aws.DASHBOARD))),
+        Item("scheduled runs, thousand", _run_dollars() * 1000, _runs(deployment) / 1000),
+        *_keys(deployment),
+        *_health_checks(deployment),
+        Item("hosted zones", price_list.HOSTED_ZONE.dollars, len(zones)),
+    ]
+
+
+def metrics(deployment: Deployment) -> set[tuple[str, ...]]:
+    """Return namespace, name and dimensions of all metrics that the coordinator's runs make, in its own lines."""
+    (function,) = [made for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-coordinate")]
+    variables: Mapping[str, str] = function.inputs["environment"]["variables"]
+    regions: list[str] = deployment.outputs["regions"]
+    world = reconciled_world([*regions, "another"], 1, 0, schedule.NOW)
+    world.now += 3600  # so that a rate is known
+    statistics = RunStatistics(variables["STACK"], "schedule", RunResult(), dashboard="DASHBOARD" in variables)
+
+    def carry_out(operation: Operation) -> Any:
+        answer = world.carry_out(operation)
+        statistics.keep(operation, answer)
+        return answer
+
+    SimulatedCoordinator(run(ScheduledRun(), "schedule", statistics.result)).finish(carry_out)
+    return {
+        (directive["Namespace"], metric["Name"], *(line[name] for name in names))
+        for line in documents(statistics, world.now, None)
+        for directive in line["_aws"]["CloudWatchMetrics"]
+        for names in directive["Dimensions"]
+        for metric in directive["Metrics"]
+    }
+
+
+def _runs(deployment: Deployment) -> float:
+    """Return how often the schedule runs the coordinator."""
+    (minutes,) = re.findall(r"rate\((\d+) minutes?\)", deployment.one(aws.RULE).inputs["scheduleExpression"])
+    return MONTH / 60 / int(minutes)
+
+
+def _run_dollars() -> float:
+    """Return what a run costs that finds nothing to do."""
+    _, _, dollars = schedule.month(counters=1, regions=len(THREE))
+    return sum(dollars) / (MONTH / 60 / schedule.MINUTES)
+
+
+def _keys(deployment: Deployment) -> Iterator[Item]:
+    """Yield what customers' keys cost, and what asks for them: each run, for each of the tables that it reads.
+
+    DynamoDB keeps the key of a table for five minutes after its last use (KMS guide, "How DynamoDB uses AWS KMS").
+    """
+    names = ResourceNames(PREFIX)
+    read = (names.layouts_table, names.mirror_table, names.counters_table)
+    tables = [made.inputs for made in deployment.of(aws.TABLE) if "serverSideEncryption" in made.inputs]
+    keys = {table["serverSideEncryption"]["kmsKeyArn"] for table in tables}
+    requests = _runs(deployment) * sum(table["name"] in read for table in tables)
+    yield Item("KMS keys", price_list.KEY.dollars, len(keys))
+    yield Item("their requests, thousand", price_list.KEY_REQUEST.dollars * 1000, requests / 1000)
+
+
+def _health_checks(deployment: Deployment) -> Iterator[Item]:
+    """Yield what the health checks cost, and their requests: to the domain's APIs, its function and its table."""
+    checks = [made.inputs for made in deployment.of(aws.HEALTH_CHECK)]
+    requests = sum(CHECKERS * MONTH / check["requestInterval"] for check in checks) / MILLION
+    http = bool(deployment.of(aws.HTTP_API))
+    memory = max(
+        made.inputs["memorySize"] for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-mint")
+    )
+    duration = HEALTH_SECONDS * memory / 1024 * price_list.GB_SECOND.dollars
+    of_requests = partial(Item, number=requests)
+    yield Item("health checks", price_list.HEALTH_CHECK.dollars, len(checks))
+    yield Item("their features", price_list.HEALTH_CHECK_FEATURE.dollars, sum(map(_features, checks)))
+    yield Item(
+        "their requests to REST APIs, million", price_list.REST_API_REQUEST.dollars * MILLION, requests * (not http)
+    )
+    yield Item("their requests to HTTP APIs, million", price_list.HTTP_API_REQUEST.dollars * MILLION, requests * http)
+    yield of_requests("of these, to functions, million", (price_list.REQUEST.dollars + duration) * MILLION)
+    yield of_requests("their read units, million", HEALTH_UNITS * price_list.READ_UNIT.dollars * MILLION)
+
+
+def _features(check: Mapping[str, Any]) -> int:
+    """Return how many of a health check's features are charged."""
+    fast, tls, text = check["requestInterval"] == 10, check["type"].startswith("HTTPS"), "STR_MATCH" in check["type"]
+    return sum((fast, tls, text, bool(check.get("measureLatency"))))
+
+
+def cases() -> dict[str, list[Item]]:
+    """Return the items of each case, under its title."""
+    return {title: month(deploy(config(*THREE, **more))) for title, more in CASES.items()}
+
+
+def total(items: list[Item]) -> float:
+    """Return what all of them cost a month, in dollars: the sum of what the table shows."""
+    return sum(round(item.dollars, 2) for item in items)
+
+
+def table() -> str:
+    """Return the table of all cases."""
+    found = cases()
+    rows = [["a month, three regions", "$ each", *(cell for title in found for cell in (title, "$"))]]
+    for same in zip(*found.values(), strict=True):
+        if any(item.number for item in same):
+            shown = ((f"{item.number:.3g}", f"{item.dollars:.2f}") if item.number else ("", "") for item in same)
+            rows.append([same[0].name, f"{same[0].each:.3g}", *(cell for pair in shown for cell in pair)])
+    rows.append(["total", "", *(cell for items in found.values() for cell in ("", f"{total(items):.2f}"))])
+    return aligned(rows, names=True)
+
+
+if __name__ == "__main__":
+    isolate()
+    print(table())

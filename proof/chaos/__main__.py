@@ -1,0 +1,213 @@
+"""`make chaos`: mint through all URLs of all regions while everything fails that can fail, and look for duplicates."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from random import Random
+from threading import Event, Thread
+
+from local.environment import isolate
+
+from .clients import CLIENTS, ChaosClient, Entry, minting
+from .events import EVENTS, LARGEST_BLOCK, Events
+from .history import Duplicate, History
+from .proxy import Faults
+from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
+
+INTEGERS = 100_000
+SINGLE = 5
+"""At least one integer in this many is minted by a request for a single one."""
+
+LONGEST = 3600
+"""Seconds after which a run ends, whatever was minted."""
+
+SHOWN = 10
+"""Duplicates that are shown one by one."""
+
+STRICT_HEADROOM = 10_000
+"""`headroom` of a strict run, the default of a stack: more than clients mint while a layout changes."""
+
+FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
+"""`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
+    options = _options(arguments)
+    seed = options.seed if options.seed is not None else Random().randrange(10**6)
+    named = [", ".join(names) or "none" for names in (options.events, options.faults)]
+    print(f"seed {seed}; {options.integers:,} integers; events: {named[0]}; faults: {named[1]}", flush=True)
+    faults = Faults(Random(seed))
+    for name in {"cuts", "throttles", "delays"} - set(options.faults):
+        setattr(faults, name, 0)
+    history, stop, random = History(), Event(), Random(seed + 1)
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {history.integers:>9,} integers  {text}", flush=True)
+
+    problems: list[str] = []
+    with running_stack(faults, history, say) as stack:
+        regions = list(REGIONS[: 4 if options.strict else 3])
+        stack.deploy(regions=regions, lease=1, **({"headroom": STRICT_HEADROOM} if options.strict else {}))
+        say(f"deployed: {', '.join(regions)}")
+        events = Events(stack, random, stay=regions if options.strict else ())
+        targets: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS
+        if options.strict:
+            targets = [partial(stack.targets, *target) for target in product(regions, ("function", "gateway"))]
+        clients = [
+            ChaosClient(history, COUNTERS, entries, Random(seed + 2 + n), stop, pace=options.pace)
+            for n, entries in enumerate(targets)
+        ]
+        share = COORDINATORS if "coordinator" in options.faults else 0
+        killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
+        try:
+            with minting(clients, stop):
+                if "kills" in options.faults:
+                    killer.start()
+                _let_happen(events, options.events, options.integers, began)
+            faults.off()
+            problems += _reconciled(stack)
+        except NotHealed as failure:
+            problems.append(f"not healed: {failure}")
+    duplicates = _report(events, time.monotonic() - began)
+    problems += events.problems
+    if history.integers < options.integers:
+        problems.append(f"fewer than {options.integers:,} integers were minted")
+    if history.single < options.integers // SINGLE:
+        problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
+    print(*problems, f"duplicates: {duplicates:,}", sep="\n")
+    return 1 if duplicates or problems or history.contradictions else 0
+
+
+def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
+    """Let every event happen, in rounds, each in another order, until enough was minted."""
+    random = events.random
+
+    def enough() -> bool:
+        return events.stack.history.integers >= integers and events.stack.history.single >= integers // SINGLE
+
+    while True:
+        for name in random.sample(names, len(names)):
+            events.happen(name)
+            time.sleep(random.uniform(0, 1))
+        if not names:
+            wait_until(enough, LONGEST)
+        if enough() or time.monotonic() - began > LONGEST:
+            return
+
+
+def _reconciled(stack: Stack) -> list[str]:
+    """Return which URLs don't mint, now that nothing fails any more, or raise `NotHealed`."""
+    stack.deploy()
+    stack.reconcile()
+    client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
+
+    def mints(url: str, counter: str) -> bool:
+        return not isinstance(client.mint(url, counter, None, {}), str)
+
+    return [
+        f"not healed: {region} doesn't mint {counter} by {kind}"
+        for region, kind, url in stack.entries
+        for counter in COUNTERS
+        if not wait_until(partial(mints, url, counter), 20)
+    ]
+
+
+def _report(events: Events, seconds: float) -> int:
+    """Print what happened. Return how many integers were handed out twice."""
+    stack = events.stack
+    history, proxy = stack.history, stack.proxy
+    kinds = sum(history.failures.values(), Counter[str]())
+    excepted = history.excepted(proxy.writes)
+    duplicates = history.duplicates(excepted)
+    gaps, in_blocks = history.gaps(), history.integers - history.single
+    print(
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
+        f"failed: {_counts(stack.failed)}",
+        f"events: {_counts(events.happened)}",
+        f"faults: {_counts(proxy.injected)}",
+        f"requests: {history.requests:,}, "
+        f"of them {history.replays:,} that repeated an Idempotency-Key and got the same",
+        f"failures: {kinds.total():,}: {_counts(kinds)}",
+        f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
+        f"skipped at most {max(events.skipped, default=0):,} integers",
+        f"gaps: the largest {max(gaps, default=0):,}, skipped in total {sum(gaps):,}",
+        f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
+        "restoration to the end of the coordinator's next run that began after it "
+        f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
+        f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks; "
+        f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
+        *by_region(events),
+        *history.contradictions,
+        *_shown(duplicates),
+        sep="\n",
+    )
+    return len(duplicates)
+
+
+def by_region(events: Events) -> Iterator[str]:
+    """Yield a table of the regions that stay. A failure in one that nothing has struck is a problem."""
+    if events.stay:
+        yield "| region | requests | failures | longest pause |"
+        yield "|---|---|---|---|"
+    for region in events.stay:
+        history = events.stack.history
+        kinds = history.failures[region]
+        minted, pause = history.pauses(region)
+        struck = ", ".join(events.struck.get(region, ()))
+        failures = kinds.total()
+        note = f" ({struck})" if struck else ""
+        yield f"| {region}{note} | {minted + failures:,} | {failures:,} | {pause:.1f} s |"
+        late = sum(call.region == region and call.mints for call in events.stack.proxy.given_up)
+        if late and not struck:
+            yield f"{region}: the machine was so busy that {late:,} mints had given up when DynamoDB answered"
+        if failures > late and not struck:
+            events.problems.append(f"{region}: nothing struck it, but clients saw failures: {_counts(kinds)}")
+
+
+def _shown(duplicates: Sequence[Duplicate]) -> list[str]:
+    lines = [
+        f"{duplicate.counter} {duplicate.integer}: "
+        + "; ".join(f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in duplicate.mints)
+        for duplicate in duplicates[:SHOWN]
+    ]
+    return [*lines, f"… and {len(duplicates) - SHOWN:,} more"] if len(duplicates) > SHOWN else lines
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items())) or "none"
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m proof.chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, help="seed of all random choices (default: another one each time)")
+    parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least this many (default: %(default)s)")
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds between a client's requests (default: 0)")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="four regions that stay, a client for each URL, and no failure where no event strikes "
+        "(not for `leaving`, nor for faults that take longer than a client waits)",
+    )
+    for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
+        text = f"only these, separated by commas (default: {','.join(names)})"
+        parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)
+    return parser.parse_args(arguments)
+
+
+def _chosen(names: Sequence[str], text: str) -> list[str]:
+    chosen = [name for name in text.split(",") if name]
+    unknown = sorted({*chosen} - {*names})
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
+    return chosen
+
+
+if __name__ == "__main__":
+    isolate()
+    sys.exit(main())

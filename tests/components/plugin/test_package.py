@@ -1,0 +1,76 @@
+"""`GlobalIntegers` as Pulumi's engine gets it for programs in other languages."""
+
+import json
+import re
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from components.plugin.__main__ import NAME, PROJECT, REPOSITORY, Package, linked
+from local.paths import ROOT
+from tools.generated import TOKEN, schema
+
+
+def test_every_setting_of_the_project_is_an_input() -> None:
+    settings = set(yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"])
+    component = schema()["resources"][TOKEN]
+
+    assert set(component["inputProperties"]) == settings | {"home", "prefix"}
+    assert component["requiredInputs"] == ["home", "regions"]
+    assert set(component["required"]) == set(component["properties"]) - {"domainUrl", "domainGatewayUrl", "records"}
+
+
+def test_every_input_and_output_is_described() -> None:
+    component = schema()["resources"][TOKEN]
+    described = {**component["inputProperties"], **component["properties"]}
+
+    assert [name for name, each in described.items() if not each.get("description", "").endswith(".")] == []
+    assert not [name for name, each in described.items() if re.search("[a-z]_[a-z]", each["description"])]
+
+
+def test_the_registry_gets_what_it_shows() -> None:
+    found = json.loads(Package().schema or "")
+
+    assert (found["name"], found["namespace"], found["version"]) == (NAME, NAME, PROJECT["version"])
+    assert {"category/cloud", "kind/component"} < set(found["keywords"])
+    assert set(found["language"]) == {"nodejs", "python", "csharp", "java", "go"}
+
+
+def test_no_sdk_has_a_name_that_a_stranger_can_register() -> None:
+    found = json.loads(Package().schema or "")
+
+    assert found["language"]["nodejs"]["packageName"] != found["language"]["nodejs"]["packageName"].lower()
+    assert found["repository"] == REPOSITORY if REPOSITORY else found["repository"].endswith(".invalid")
+
+
+def test_links_lead_to_the_repository_or_name_the_page() -> None:
+    text = 'any ["x", "the [default](operations.md#thresholds)"]'
+
+    assert linked(text, "") == 'any ["x", "the default (docs/operations.md#thresholds)"]'
+    assert linked(text, "https://git.example/us/it") == (
+        'any ["x", "the [default](https://git.example/us/it/blob/main/docs/operations.md#thresholds)"]'
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "lines"),
+    [
+        ({}, ['home: not set; it is the home region, with the layouts table and the coordinator: home: "us-east-1"']),
+        ({"home": "us-east-1", "regions": "us-east-1"}, ["regions: 'us-east-1' is not a list of strings: regions: "]),
+        ({"home": "us-east-1", "regions": ["us-east-1"], "memory": 1}, ["memory: there is no such setting; did you"]),
+        (
+            {"home": "us-east-1", "regions": ["us-east-1"], "memorySize": "big", "idempotencyHours": 0.5},
+            ["memorySize: 'big' is not an integer", "idempotencyHours: 0.5 is not an integer"],
+        ),
+    ],
+    ids=["nothing", "a string for a list", "an unknown key", "wrong numbers"],
+)
+def test_wrong_inputs_get_the_message_of_the_settings(inputs: dict[str, Any], lines: list[str]) -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as refused:
+        Package().construct("integers", TOKEN, inputs)
+
+    assert refused.value.message.startswith("the settings are wrong:\n")
+    assert all(f"\n  {line}" in refused.value.message for line in lines), refused.value.message
+    assert refused.value.errors == [], "Pulumi reports the message only with a list"

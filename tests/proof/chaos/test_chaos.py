@@ -1,0 +1,183 @@
+"""`make chaos` in short: what it prints, its exit status, what it finds, and that nothing is left of it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.paths import ROOT
+from local.resources import Aws
+from proof.chaos.events import EVENTS
+from proof.chaos.stack import lose, tables_of, wait_until
+from tests.local.machine import HANGING, processes_of
+
+IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
+"""The other events take too long here. `make chaos` has them all."""
+
+FAULTS = "cuts,throttles,delays,kills"
+"""A run of the coordinator that is killed holds up scheduled runs for two minutes."""
+
+PREFIX = "global-integers-dev"
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
+    """Start it. Every process that it starts has the folder in its environment."""
+    program = f"import sys; {prepared}; from chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    start = ["-c", program] if prepared else ["-m", "proof.chaos"]
+    options = (*options, "--pace", "0.03")  # other tests run at the same time
+    return subprocess.Popen(
+        [sys.executable, *start, *options],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]:
+    with command(folder, *options, prepared=prepared) as process:
+        try:
+            out, err = process.communicate(timeout=HANGING)
+        finally:
+            process.kill()  # what it has started ends with it
+    return process.returncode, out, err
+
+
+def nothing_left(folder: Path) -> bool:
+    return wait_until(lambda: not processes_of(folder), HANGING)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("integers", "events"), [(300, IN_SHORT[:1]), (3000, IN_SHORT)])
+def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path, integers: int, events: tuple[str, ...]) -> None:
+    status, out, err = run(
+        tmp_path, "--seed", "12", "--integers", str(integers), "--events", ",".join(events), "--faults", FAULTS
+    )
+
+    assert status == 0, out + err
+    assert err == ""
+    assert out.startswith(f"seed 12; {integers:,} integers; events: {', '.join(events)}; faults: cuts, ")
+    assert re.search(r"^excepted: [1-9][0-9,]* integers minted in [1-9]", out, re.MULTILINE)
+    assert out.splitlines()[-1] == "duplicates: 0"
+    for line in ("requests", "failures", "gaps", "excepted", "faults"):
+        assert re.search(rf"^{line}: ", out, re.MULTILINE), line
+    single, blocks = (int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) (?:one by one|in blocks)", out))
+    assert single >= integers // 5
+    assert single + blocks >= integers
+    assert nothing_left(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+def test_failures_stay_in_their_region_and_counter(tmp_path: Path) -> None:
+    events = "error_pages,hot_item,large_blocks"
+
+    status, out, err = run(tmp_path, "--seed", "12", "--integers", "300", "--events", events, "--faults", FAULTS)
+
+    assert status == 0, out + err
+    assert re.search(r"^events: 1 error_pages, 1 hot_item, 1 large_blocks$", out, re.MULTILINE)
+    assert re.search(r"^faults: [1-9][0-9,]* answered with an error page, ", out, re.MULTILINE)
+    assert re.search(r"^bases: [0-7] of epochs .* skipped at most [0-9]+ integers$", out, re.MULTILINE)
+    assert re.search(r"; besides, [1-9][0-9,]* blocks of 100,000$", out, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:
+    """docs/layouts.md has the figures of this run."""
+    events = "lost_table,lost_layouts,cut_off"
+
+    status, out, err = run(tmp_path, "--strict", "--seed", "12", "--integers", "0", "--events", events, "--faults", "")
+
+    assert status == 0, out + err
+    rows = re.findall(r"^\| (\S+)( \(.*?\))? \| ([0-9,]+) \| ([0-9,]+) \| [0-9.]+ s \|$", out, re.MULTILINE)
+    assert len(rows) == 4
+    late = re.findall(r"^(\S+): the machine was so busy that [0-9,]+ mints had given up", out, re.MULTILINE)
+    assert all((failures == "0") == (struck == "") for region, struck, _, failures in rows if region not in late)
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.long
+def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
+    """The same run, but nothing is excepted: what a restored table repeats counts."""
+    blind = "import chaos.history; chaos.history.Restoration.has = lambda *_: False"
+
+    status, out, _ = run(
+        tmp_path, "--seed", "12", "--integers", "300", "--events", "restored_table", "--faults", "", prepared=blind
+    )
+
+    assert status == 1
+    last = re.fullmatch(r"duplicates: ([0-9,]+)", out.splitlines()[-1])
+    assert last, out
+    assert int(last[1].replace(",", "")) > 0
+    assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
+    hurried = "import chaos.__main__ as it; it.LONGEST = 0"
+
+    status, out, _ = run(tmp_path, "--integers", "100000", "--events", "", prepared=hurried)
+
+    assert status == 1
+    assert "fewer than 100,000 integers were minted\n" in out
+    assert "fewer than 20,000 integers were minted one by one\n" in out
+    assert out.endswith("duplicates: 0\n")
+
+
+def test_another_dynamodb_with_such_tables_is_refused(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
+    client = aws.client("dynamodb", "eu-west-1")
+    client.create_table(
+        TableName="global-integers-dev-layouts",
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
+    )
+
+    status, _, err = run(tmp_path)
+
+    assert status == 1
+    assert err == (
+        "CHAOS_DYNAMODB must have no tables of these names; delete them: eu-west-1 global-integers-dev-layouts\n"
+    )
+    assert tables_of(client, PREFIX) == ["global-integers-dev-layouts"]
+    lose(client, "global-integers-dev-layouts")
+    assert nothing_left(tmp_path)
+
+
+def test_the_page_for_contributors_lists_the_events() -> None:
+    rows = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+
+    assert sorted(name for row in rows for name in re.findall("[a-z_]+", row)) == sorted(EVENTS)
+
+
+def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
+    status, _, err = run(tmp_path, "--events", "regions,lost_tabel")
+
+    assert status == 2
+    assert "lost_tabel: unknown; there is regions, lost_table, " in err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
+    with command(tmp_path, "--events", "regions") as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert "deployed" in process.stdout.readline()
+        assert len(processes_of(tmp_path)) > 3
+
+        process.send_signal(sign)
+        process.communicate(timeout=HANGING)
+
+    assert process.returncode != 0
+    assert nothing_left(tmp_path)

@@ -1,0 +1,116 @@
+"""Every combination of losses: nothing is minted twice, and whatever a refusal says lets the stack go on."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from local.paths import ROOT
+from proof.simulation.checks import MintedTwice, Stuck, Unasked
+from proof.simulation.losses import MOST_REGIONS, WITHOUT, Losses, all_losses, outcome
+from tools.generated import shown
+
+CELLS = {number: [losses for losses in all_losses() if len(losses.regions) == number] for number in (1, 2, 3)}
+"""By the number of regions."""
+
+FIRST = [losses for losses in CELLS[1] if losses.archive == "present"]
+"""Those that every change of the code is tested with."""
+
+PARTS = 8
+"""So that several processes share the work."""
+
+NOTHING = Losses(
+    ("present",), "present", "present", "present", remembered=True, role=True, floor=False, reordered=False, warm=True
+)
+"""The cell in which nothing is lost."""
+
+HOME = replace(NOTHING, layouts="recreated", mirror="recreated")
+"""Both tables at home are lost."""
+
+
+def test_no_combination_of_losses_mints_twice_or_has_no_way_out() -> None:
+    check(FIRST)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_combination_at_all_mints_twice(part: int) -> None:
+    first = {*FIRST}
+    check([losses for cells in CELLS.values() for losses in cells if losses not in first][part::PARTS])
+
+
+def test_the_matrix_is_checked_in_full() -> None:
+    assert sum(map(len, CELLS.values())) == len([*all_losses()])
+    assert {*CELLS} == {*range(1, MOST_REGIONS + 1)}
+
+
+def check(cells: Iterable[Losses]) -> None:
+    page = (ROOT / "docs" / "layouts.md").read_text(encoding="utf-8")
+    for losses in cells:
+        try:
+            refusals = outcome(losses)
+        except AssertionError as error:
+            raise AssertionError(f"outcome({losses}): {type(error).__name__}: {error}") from error
+        for refusal in refusals:
+            assert shown(refusal) in page, f"outcome({losses}) is refused in a way that docs/layouts.md lacks"
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        (NOTHING, []),
+        (replace(NOTHING, layouts="recreated"), []),
+        (replace(NOTHING, layouts="restored", regions=("restored",)), []),
+        (replace(NOTHING, mirror="recreated", regions=("recreated",)), []),
+        (replace(NOTHING, layouts="without its record", remembered=False), []),
+        (replace(NOTHING, layouts="without its registers"), []),
+        (HOME, ["c: a has minted up to"]),
+        (replace(HOME, regions=("recreated",)), ["Pulumi's state: the first layouts table of this stack"]),
+        (replace(HOME, regions=("recreated",), floor=True), []),
+        (replace(HOME, remembered=False), ["c: a has minted up to"]),
+        (
+            replace(HOME, remembered=False, floor=True, regions=("unreachable",)),
+            ["a must answer, since there is no deployment record"],
+        ),
+        (
+            replace(HOME, role=False, remembered=False),
+            ["a must answer, since there is no deployment record", "c: a has minted up to"],
+        ),
+        (replace(HOME, layouts="restored"), ["c: a has minted up to"]),
+        (replace(HOME, reordered=True), ["c: a has minted up to"]),
+        (replace(NOTHING, layouts="recreated", reordered=True), []),
+    ],
+    ids=str,
+)
+def test_a_loss_is_refused_only_where_an_operator_decides(losses: Losses, said: list[str]) -> None:
+    refusals = outcome(losses)
+
+    assert len(refusals) == len(said)
+    assert [part for part, refusal in zip(said, refusals, strict=True) if part not in refusal] == []
+
+
+FOUND = {
+    "first: every region has answered": MintedTwice,
+    "first: what Pulumi remembers": MintedTwice,
+    "first: what is left": MintedTwice,
+    "after a loss: an epoch that nobody has seen": Stuck,
+    "after a loss: what begins later begins above": MintedTwice,
+    "default: only if chosen": Unasked,
+}
+"""What goes wrong without each rule. Without the fourth, warm functions refuse what is minted."""
+
+
+def test_every_rule_is_taken_out_in_turn() -> None:
+    assert {*FOUND} == {*WITHOUT}
+
+
+@pytest.mark.parametrize("rule", FOUND)
+def test_some_loss_needs_each_rule(rule: str) -> None:
+    for losses in FIRST:
+        try:
+            outcome(losses, rule)
+        except FOUND[rule]:
+            return
+        except AssertionError:
+            continue  # something else went wrong first
+    pytest.fail(f"every loss went well without {rule!r}")

@@ -1,0 +1,80 @@
+"""Looks for tests whose outcome depends on the machine: `python -m tools.flaky`, or `make flaky`.
+
+It runs the tests of `make test`, and the long ones that depend most on what happens at the same time, again and again.
+Every second time, two busy processes for each processor take most of the machine. Each time, the files come in another
+order. What they printed is kept in `.flaky/`.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from local.paths import ROOT
+
+TIMES = 10
+BUSY_PER_PROCESSOR = 2
+SLOWEST = (
+    "tests/local/stacks/test_changing_regions.py",
+    "tests/local/test_interrupt.py",
+    "tests/local/apigateway",
+    "tests/proof/chaos/test_chaos.py::test_clients_of_the_other_regions_see_no_failure",
+)
+"""Where the long tests are that are run, too."""
+
+LOGS = ROOT / ".flaky"
+
+
+@contextmanager
+def busy() -> Generator[None]:
+    """Keep the processors busy. The processes also end if this one is killed."""
+    count = BUSY_PER_PROCESSOR * len(os.sched_getaffinity(0))
+    program = "import select, sys\nwhile not select.select([sys.stdin], [], [], 0)[0]: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.communicate()  # its input has ended, and so does it
+
+
+def run(order: int, log: Path) -> bool:
+    """Run the tests once, with the files in this order. Return whether all of them passed."""
+    command = [sys.executable, "-m", "pytest", "-q", f"--file-order={order}"]
+    with log.open("w") as output:
+        ended = [
+            subprocess.run([*command, *chosen], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
+            for chosen in ((), ("-m", "long", *SLOWEST))
+        ]
+    return not any(one.returncode for one in ended)
+
+
+def main() -> int:
+    """Run the tests so many times. Return 1 if one of them failed."""
+    parser = argparse.ArgumentParser(prog="python -m tools.flaky", description=__doc__)
+    parser.add_argument("--times", type=int, default=TIMES, help=f"how often (default: {TIMES})")
+    parser.add_argument("--first", type=int, default=1, help="the first order of the files (default: 1)")
+    options = parser.parse_args()
+    LOGS.mkdir(exist_ok=True)
+    failed = 0
+    for number in range(options.times):
+        order, log = options.first + number, LOGS / f"{options.first + number}.log"
+        began = time.monotonic()
+        with busy() if number % 2 else nullcontext():
+            passed = run(order, log)
+        lines = log.read_text().splitlines()
+        ends = "; ".join(line for line in lines if re.match(r"\d+ (passed|failed|error)", line))
+        machine = "busy" if number % 2 else "quiet"
+        print(f"{number + 1} of {options.times}, {machine}, order {order}, {time.monotonic() - began:.0f} s: {ends}")
+        print(*(f"  {line}\n" for line in lines if line.startswith(("FAILED", "ERROR"))), sep="", end="", flush=True)
+        failed += not passed
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""What is written from the code: `python -m tools.generated`, or `make fix`. Then read the difference.
+
+A test compares each of these files with what would be written.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pulumi.provider.experimental.analyzer import Analyzer
+
+from components.plugin.__main__ import NAME, Package
+from components.settings import NOT_IN_PROJECT_NAMESPACE
+from components.settings.args import SETTINGS, GlobalIntegersArgs
+from components.settings.values import camel
+from local.paths import ROOT
+from proof.bench import price, public_stack
+from proof.simulation.losses import action, all_losses, causes, outcome
+from proof.simulation.transcript import play
+
+TOKEN = f"{NAME}:index:GlobalIntegers"
+
+SCHEMA = ROOT / "tests" / "components" / "plugin" / "schema.json"
+
+TRANSCRIPTS = sorted((ROOT / "tests" / "proof" / "simulation" / "transcripts").glob("*.txt"))
+
+SETTINGS_TABLE = re.compile(r"(?<=\|---\|---\|---\|---\|\n)(\| `\w+` .*\n)+")
+
+REFUSALS_TABLE = re.compile(r"(?<=\| situation \| refused \| what to do \|\n\|---\|---\|---\|\n)(\| .*\n)*")
+
+PRICE_TABLE = re.compile(r"(?<=```text\n)a month, three regions .*?(?=\n```)", re.DOTALL)
+
+COSTS_TABLE = re.compile(r"\| all requests are \| bytes \|.*\n(\|.*\n)+")
+
+APIS_TABLE = re.compile(r"\| all requests are \| per second \|.*\n(\|.*\n)+")
+
+MANY = 3
+
+REGIONS = "[abc](, [abc])*"
+"""The regions of the matrix of losses."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the Pulumi package's schema, without the version."""
+    return {name: value for name, value in json.loads(Package().schema or "").items() if name != "version"}
+
+
+def declared() -> dict[str, dict[str, Any]]:
+    """Return `config` of `Pulumi.yaml`: each setting, but for those that a stack has elsewhere."""
+    component = schema()["resources"][TOKEN]
+    found: dict[str, dict[str, Any]] = {}
+    for name, setting in SETTINGS.items():
+        if name not in NOT_IN_PROJECT_NAMESPACE:
+            key = camel(name)
+            text = Analyzer("docs").get_docstring(GlobalIntegersArgs, name) or ""
+            default = {"default": setting.metadata["allowed"].default}
+            found[key] = {
+                **_type(component["inputProperties"][key]),
+                **({} if key in component["requiredInputs"] else default),
+                "description": " ".join(text.split()),
+            }
+    return found
+
+
+def _type(of: dict[str, Any]) -> dict[str, Any]:
+    """Return a property's type without its texts."""
+    return {"type": of["type"], **({"items": _type(of["items"])} if "items" in of else {})}
+
+
+def _schema(_: str) -> str:
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _project(text: str) -> str:
+    """Return the text of `Pulumi.yaml` with the settings."""
+    config = yaml.safe_dump({"config": declared()}, sort_keys=False, allow_unicode=True, width=10_000)
+    return text.partition("config:\n")[0] + config
+
+
+def _settings(text: str) -> str:
+    """Return the text of docs/settings.md with the settings in its table."""
+    rows = [
+        f"| `{key}` | {entry['type']} | {_default(entry)} | {entry['description']} |\n"
+        for key, entry in declared().items()
+    ]
+    return SETTINGS_TABLE.sub(lambda _: "".join(rows), text, count=1)
+
+
+def _default(entry: dict[str, Any]) -> str:
+    if "default" not in entry:
+        return "required"
+    default = entry["default"]
+    return f"`{default if default and isinstance(default, str) else json.dumps(default)}`"
+
+
+def _refusals(text: str) -> str:
+    """Return the text of docs/layouts.md with what is refused after which losses."""
+    return REFUSALS_TABLE.sub(lambda _: "".join(refusals()), text, count=1)
+
+
+@cache
+def refusals() -> list[str]:
+    """Return a row for each refusal, with the fewest losses that lead to it, of a stack of one region."""
+    found: dict[tuple[str, str], set[frozenset[str]]] = {}
+    for losses in all_losses():
+        if len(losses.regions) == 1 and not losses.warm:
+            for refusal in outcome(losses):
+                found.setdefault((shown(refusal), action(refusal)), set()).add(causes(losses))
+    return sorted(
+        f"| {'; or '.join(sorted(_fewest(lost)))} | {refusal} | {todo[0].upper()}{todo[1:]}. |\n"
+        for (refusal, todo), lost in found.items()
+    )
+
+
+def _fewest(lost: set[frozenset[str]]) -> list[str]:
+    """Return those that have no other one among their parts, in words. If there are many, what they have in common."""
+    least = [each for each in lost if not any(other < each for other in lost)]
+    if len(least) > MANY:
+        return [f"{' and '.join(sorted(least[0].intersection(*least)))}, whatever else is lost"]
+    return [" and ".join(sorted(each)) for each in least]
+
+
+def shown(refusal: str) -> str:
+    """Return the beginning of a refusal, without names."""
+    text = re.sub(r"^[a-z]: ", "", refusal)
+    text = re.sub(rf"none of {REGIONS}", "none of <regions>", text)
+    text = re.sub(rf"\b{REGIONS}\b(?=( must| answers|, so| already| was)|$)", "<region>", text)
+    text = re.sub(r"\(layouts \d+\)", "(…)", text)
+    return f"`{' '.join(text.split()[:9])} …`"
+
+
+def _price(text: str) -> str:
+    """Return the text of docs/performance.md with what an idle stack costs."""
+    return PRICE_TABLE.sub(lambda _: price.table(), text, count=1)
+
+
+def _costs(text: str) -> str:
+    """Return the text of docs/permissions.md with what strangers' requests may cost."""
+    sent = public_stack.measured()
+    costs = public_stack.table(public_stack.rows(public_stack.largest(sent)))
+    of_apis = public_stack.table_of_apis(public_stack.apis(sent))
+    text = COSTS_TABLE.sub(lambda _: f"{costs}\n", text, count=1)
+    return APIS_TABLE.sub(lambda _: f"{of_apis}\n", text, count=1)
+
+
+FILES: dict[Path, Callable[[str], str]] = {
+    SCHEMA: _schema,
+    ROOT / "Pulumi.yaml": _project,
+    ROOT / "docs" / "settings.md": _settings,
+    ROOT / "docs" / "layouts.md": _refusals,
+    ROOT / "docs" / "performance.md": _price,
+    ROOT / "docs" / "permissions.md": _costs,
+    **dict.fromkeys(TRANSCRIPTS, play),
+}
+"""Each file that is written, at least in part, and what returns its text with that part."""
+
+
+def rewritten() -> Iterator[Path]:
+    """Write each file that differs, and yield it."""
+    for path, written in FILES.items():
+        before = path.read_text(encoding="utf-8")
+        after = written(before)
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            yield path
+
+
+if __name__ == "__main__":
+    for path in rewritten():
+        print(f"rewritten: {path.relative_to(ROOT)}")
