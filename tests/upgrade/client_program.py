@@ -11,12 +11,17 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from global_integers import AsyncIntegers, Integers
+from global_integers import AsyncIntegers, ClientSettings, Integers
 
-PATIENCE = {"timeout": 600.0, "attempt_timeout": 60.0}
+PATIENCE: ClientSettings[Any] = {"timeout": 600.0, "attempt_timeout": 60.0}
 """Seconds: a machine that is busy doesn't count as an error."""
+
+LEASED: ClientSettings[Any] = {**PATIENCE, "lease": 10}
+
+HELD: ClientSettings[Any] = {**PATIENCE, "lease": 1000, "lease_seconds": 3600.0}
 
 
 def main() -> None:
@@ -26,8 +31,8 @@ def main() -> None:
     os.environ["GLOBAL_INTEGERS_URLS"] = sys.argv[1]
     domain = Integers(json.loads(Path(sys.argv[1]).read_text())["localDomainUrl"], **PATIENCE)
     integers = Integers.from_env(**PATIENCE)
-    held = Integers.from_env(lease=1000, lease_seconds=3600, **PATIENCE)
-    leased = Integers.from_env(lease=10, **PATIENCE)
+    held = Integers.from_env(**HELD)
+    leased = Integers.from_env(**LEASED)
     key = f"old-{uuid4()}"
     kept = integers.next(key=key)
     # Who takes many gets a large lease. What is left of it is handed out after the upgrade, too.

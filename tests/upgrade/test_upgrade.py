@@ -67,7 +67,8 @@ def deployed(machine: Machine) -> dict[str, Any]:
     roles: list[Any] = aws.client("iam", REGIONS[0]).list_roles(MaxItems=1000)["Roles"]
     found["roles"] = {role["RoleName"]: role["RoleId"] for role in roles}
     for region in REGIONS:
-        dynamodb, functions = aws.client("dynamodb", region), aws.client("lambda", region)
+        dynamodb: Any = aws.client("dynamodb", region)
+        functions: Any = aws.client("lambda", region)
         for table in dynamodb.list_tables()["TableNames"]:
             described = dynamodb.describe_table(TableName=table)["Table"]
             found[f"table {table} of {region}"] = {"id": described["TableId"], "keys": described["KeySchema"]}
@@ -105,9 +106,7 @@ def assert_served(history: History) -> None:
     assert not history.failed, f"callers were let down during the upgrade ({RULES}):\n" + "\n".join(history.failed)
     for counter in COUNTERS:
         minted = history.minted[counter]
-        twice = (
-            sorted({integer for integer in minted if minted.count(integer) > 1}) if len({*minted}) < len(minted) else []
-        )
+        twice = [integer for integer, count in Counter(minted).items() if count > 1]
         assert not twice, f"minted twice of {counter}: {twice[:20]}"
         # A layout that changed, or a table that counts as lost, begins above all windows.
         assert max(minted) < 100_000_000, f"{counter} has jumped to {max(minted)}: its tables counted as lost"
