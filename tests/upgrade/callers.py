@@ -128,7 +128,7 @@ class History:
         self.failed: list[str] = []
         self._shapes: dict[str, tuple[int, str, set[str]]] = {}
         self._last: dict[tuple[str, str], int] = {}
-        self._kept: dict[tuple[str, str], list[int]] = {}
+        self._by_key: dict[tuple[str, str], list[int]] = {}
 
     def check(self, place: Place, request: Request, key: str, response: ServedResponse) -> None:
         """Take note of a response, or raise `AssertionError`: a caller couldn't use it."""
@@ -147,8 +147,8 @@ class History:
         if not integers:
             return
         counter = "orders" if "orders" in request.path else "integers"
-        if kept := self._kept.get((place.title, key)) if key else None:
-            assert integers == kept, f"the key {key} got {kept} before, and now {integers}"
+        if first := self._by_key.get((place.title, key)) if key else None:
+            assert integers == first, f"the key {key} got {first} before, and now {integers}"
             assert response.headers.get("idempotency-replayed") == "true", "it isn't marked as replayed"
             return
         last = self._last.get((place.title, counter), 0)
@@ -156,7 +156,7 @@ class History:
         self._last[place.title, counter] = integers[-1]
         self.minted[counter] += integers
         if key:
-            self._kept[place.title, key] = integers
+            self._by_key[place.title, key] = integers
 
 
 @dataclass
@@ -253,11 +253,15 @@ class Callers:
 def calling(
     history: History, outputs: Mapping[str, Any], folder: Path, clients: Mapping[str, Path]
 ) -> Generator[Callers]:
-    """Let callers call, and look at the end whether one has failed."""
+    """Let callers call. An error names those that have failed by then."""
     callers = Callers(history, outputs, folder, clients)
     try:
         callers.wait_for_rounds()
         yield callers
         callers.wait_for_rounds()
+    except AssertionError as error:
+        if history.failed:
+            error.add_note("callers failed, too:\n" + "\n".join(history.failed))
+        raise
     finally:
         callers.end()

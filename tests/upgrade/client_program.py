@@ -34,9 +34,9 @@ def main() -> None:
     held = Integers.from_env(**HELD)
     leased = Integers.from_env(**LEASED)
     key = f"old-{uuid4()}"
-    kept = integers.next(key=key)
+    keyed = integers.next(key=key)
     # Who takes many gets a large lease. What is left of it is handed out after the upgrade, too.
-    first = [kept, *(held.next() for _ in range(2000))]
+    first = [keyed, *(held.next() for _ in range(2000))]
 
     async def asynchronous() -> list[int]:
         async with AsyncIntegers.from_env(**PATIENCE) as client:
@@ -46,7 +46,7 @@ def main() -> None:
         new = f"new-{uuid4()}"
         minted = integers.take(2, key=new)
         assert integers.take(2, key=new) == minted, "a repeated key"
-        assert integers.next(key=key) == kept, "a key from before"
+        assert integers.next(key=key) == keyed, "a key from before"
         assert integers.owner(minted[0]).minted is True
         assert set(integers.health()) == set(json.loads(Path(sys.argv[1]).read_text())["urls"])
         assert integers.create("orders") is False, "it exists"

@@ -56,8 +56,12 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def deploy(machine: Machine, checkout: Path, *more: str) -> None:
     machine.checkout = checkout
     done = machine.up(*REGIONS, settings=(*SETTINGS, *more))
-    which = "present code can't be deployed on what the baseline" if checkout == ROOT else "baseline can't be deployed:"
-    assert done.returncode == 0, f"the {which} has left ({RULES}):\n{done.stderr}"
+    which = (
+        f"the present code can't be deployed on what the baseline has left ({RULES})"
+        if checkout == ROOT
+        else "the baseline can't be deployed; the versions of what it depends on are the present code's"
+    )
+    assert done.returncode == 0, f"{which}:\n{done.stdout}{done.stderr}"
 
 
 def deployed(machine: Machine) -> dict[str, Any]:
