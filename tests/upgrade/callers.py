@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections import defaultdict
@@ -16,10 +15,14 @@ from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
 
+from local.domain.zone import HTTP_API_FAILED
 from local.server.process import ServedResponse
 from tests.local.machine import HANGING, OPENER, integers_of
 
 PROGRAM = Path(__file__).with_name("client_program.py")
+
+PAUSE = 0.05
+"""Seconds between two requests of a caller, who shares the machine with the functions and the deployment."""
 
 
 @dataclass(frozen=True)
@@ -88,19 +91,13 @@ class Place:
             with error:
                 return _read(error.code, error)
 
-    def answer(self, request: Request, key: str) -> ServedResponse:
-        """Return the response once there is place for the request.
+    def full(self, response: ServedResponse) -> bool:
+        """Return whether there was no place for the request: on a small machine no error, and nothing was minted.
 
-        On a small machine there may be none for a while: 429, for which API Gateway sends its own 503. Nothing was
-        minted then.
+        It is 429, for which the domain's API sends a response of its own.
         """
-        while True:
-            response = self.send(request, key)
-            full = response.status == HTTPStatus.TOO_MANY_REQUESTS
-            full |= bool(self.host) and response.status == HTTPStatus.SERVICE_UNAVAILABLE
-            if not full:
-                return response
-            time.sleep(0.1)
+        of_domain = bool(self.host) and response.body == HTTP_API_FAILED.body
+        return of_domain or response.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _read(status: int, response: Any) -> ServedResponse:
@@ -163,12 +160,12 @@ class History:
 class _Caller:
     title: str
     run: Callable[[], Iterator[None]]
-    """Calls; yields after each round."""
+    """Calls until the end; yields after each round."""
     rounds: int = 0
 
 
 class Callers:
-    """Callers of a deployment, which call until the end. Each begins its next round at once."""
+    """Callers of a deployment, which call until the end."""
 
     def __init__(self, history: History, outputs: Mapping[str, Any], folder: Path, clients: Mapping[str, Path]) -> None:
         """`clients` are folders to import the client from, by what failures call them."""
@@ -189,20 +186,24 @@ class Callers:
                 with self._changed:
                     caller.rounds += 1
                     self._changed.notify_all()
-                if self._stop.is_set():
-                    return
         except Exception as error:
             with self._changed:
                 self._history.failed.append(f"{caller.title}: {error or type(error)}")
                 self._changed.notify_all()
 
     def _http(self, place: Place) -> Iterator[None]:
-        while True:
+        while not self._stop.is_set():
             for request in place.requests:
                 key = request.key and f"{request.key}-{uuid4() if request.key == 'new' else place.title}"
                 for _ in range(2 if request.key == "new" else 1):
                     try:
-                        self._history.check(place, request, key, place.answer(request, key))
+                        response = place.send(request, key)
+                        while place.full(response):
+                            if self._stop.wait(0.1):
+                                return
+                            response = place.send(request, key)
+                        self._history.check(place, request, key, response)
+                        self._stop.wait(PAUSE)
                     except Exception as error:
                         raise RuntimeError(f"{request.title} ({request.method} /{request.path}): {error!r}") from error
             yield
@@ -219,19 +220,15 @@ class Callers:
             assert program.stdin
             assert program.stdout
             assert program.stderr
-            try:
-                for line in program.stdout:
-                    for counter, integers in json.loads(line).items():
-                        self._history.minted[counter] += integers
-                    yield
-            finally:
-                program.stdin.close()
-                for line in program.stdout:
-                    for counter, integers in json.loads(line).items():
-                        self._history.minted[counter] += integers
-                said = program.stderr.read()
-            if program.wait():
-                raise RuntimeError(said)
+            for line in program.stdout:
+                for counter, integers in json.loads(line).items():
+                    self._history.minted[counter] += integers
+                yield
+                if self._stop.is_set():
+                    program.stdin.close()
+            said = program.stderr.read()
+        if program.returncode:
+            raise RuntimeError(said)
 
     def wait_for_rounds(self, more: int = 2) -> None:
         """Wait until every caller has done some more, or one of them has failed."""

@@ -54,7 +54,7 @@ def main() -> None:
         of_orders = [leased["orders"].next() for _ in range(5)] + asyncio.run(asynchronous())
         print(json.dumps({"integers": of_integers, "orders": of_orders}), flush=True)
         first = []
-        time.sleep(0.05)  # it shares the machine with the functions
+        time.sleep(0.2)  # it shares the machine with the functions
 
 
 if __name__ == "__main__":
