@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from global_integers import AsyncIntegers, ClientSettings, Integers
 
-PATIENCE: ClientSettings[Any] = {"timeout": 600.0, "attempt_timeout": 60.0}
+PATIENCE: ClientSettings[Any] = {"timeout": 120.0, "attempt_timeout": 60.0}
 """Seconds: a machine that is busy doesn't count as an error."""
 
 LEASED: ClientSettings[Any] = {**PATIENCE, "lease": 10}
