@@ -15,6 +15,8 @@ from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from local.domain.zone import HTTP_API_FAILED
 from local.server.process import ServedResponse
 from tests.local.machine import HANGING, OPENER, integers_of
@@ -188,7 +190,7 @@ class Callers:
                     self._changed.notify_all()
         except Exception as error:
             with self._changed:
-                self._history.failed.append(f"{caller.title}: {error or type(error)}")
+                self._history.failed.append(f"{caller.title}: {error}")
                 self._changed.notify_all()
 
     def _http(self, place: Place) -> Iterator[None]:
@@ -205,7 +207,8 @@ class Callers:
                         self._history.check(place, request, key, response)
                         self._stop.wait(PAUSE)
                     except Exception as error:
-                        raise RuntimeError(f"{request.title} ({request.method} /{request.path}): {error!r}") from error
+                        what = f"{request.title} ({request.method} /{request.path})"
+                        raise RuntimeError(f"{what}: {str(error) or repr(error)}") from error
             yield
 
     def _client(self, package: Path) -> Iterator[None]:
@@ -256,7 +259,7 @@ def calling(
         callers.wait_for_rounds()
         yield callers
         callers.wait_for_rounds()
-    except AssertionError as error:
+    except (AssertionError, pytest.fail.Exception) as error:
         if history.failed:
             error.add_note("callers failed, too:\n" + "\n".join(history.failed))
         raise

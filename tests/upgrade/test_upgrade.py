@@ -102,12 +102,14 @@ def lost(before: Any, after: Any, path: str = "") -> list[str]:
 
 def assert_kept(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     found = lost(before, after)
-    assert not found, f"the upgrade has changed what must stay ({RULES}):\n" + "\n".join(found)
+    if found:
+        pytest.fail(f"the upgrade has changed what must stay ({RULES}):\n" + "\n".join(found))
 
 
 def assert_served(history: History) -> None:
     """Assert that every caller got what it may expect, and no integer was minted twice."""
-    assert not history.failed, f"callers were let down during the upgrade ({RULES}):\n" + "\n".join(history.failed)
+    if history.failed:
+        pytest.fail(f"callers got what they can't use ({RULES}):\n" + "\n".join(history.failed), pytrace=False)
     for counter in COUNTERS:
         minted = history.minted[counter]
         twice = [integer for integer, count in Counter(minted).items() if count > 1]
