@@ -58,8 +58,8 @@ def look() -> Steps[Look]:
     for region, found in zip(regions, scanned, strict=True):
         if not isinstance(found, Absent):
             items[region] = {name: item for name, item in found.items() if isinstance(item, Item)}
-    kept = {name: each for name, each in registers.items() if isinstance(each, Register) and name != CHECK_COUNTER}
-    return Look(at, kept, items, tuple(region for region in regions if region not in items))
+    readable = {name: each for name, each in registers.items() if isinstance(each, Register) and name != CHECK_COUNTER}
+    return Look(at, readable, items, tuple(region for region in regions if region not in items))
 
 
 def _counter(name: str, now: Look, before: Look | None) -> dict[str, Any]:
