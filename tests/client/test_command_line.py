@@ -250,7 +250,7 @@ def test_counters_that_are_named_need_no_list(command: Command, in_memory: Calla
     closed = command("counters", urls=URLS)
     assert (closed.status, closed.stdout) == (1, "")
     assert "refuses the request: 403: counters can't be created or listed here" in closed.stderr
-    assert closed.stderr.endswith("Or name the counters: global-integers counters orders invoices\n")
+    assert closed.stderr.endswith("Or name those to show: global-integers counters <counter> …\n")
     named = command("counters", "orders", "nothing", urls=URLS)
     orders, nothing, *reasons = table_of(named)
     assert (named.status, orders, nothing) == (1, ["orders", "1", "none yet", "-"], ["nothing", "-", "-", "-"])

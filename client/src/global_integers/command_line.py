@@ -221,7 +221,7 @@ def _counters(integers: Integers, options: argparse.Namespace) -> int:
     try:
         names = [api.checked_counter(name) for name in options.counters] or names_of(client)
     except Refused as refused:
-        _say(f"{refused}\nOr name the counters: global-integers counters orders invoices")
+        _say(f"{refused}\nOr name those to show: global-integers counters <counter> …")
         return 1
     before = states = look(client, names)
     if options.rate is not None:
