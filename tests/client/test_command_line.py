@@ -17,6 +17,7 @@ from zipfile import ZipFile
 import pytest
 from global_integers import Integers, Unavailable, command_line
 from global_integers.client import api
+from global_integers.client.api import ApiResponse
 from global_integers.command_line import _check_format
 from global_integers.testing import Stack
 
@@ -155,6 +156,37 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     rows = json.loads(command("status", "orders", "--json", urls=direct).stdout)
     assert {row["counter"] for row in rows} == {"orders"}
     assert all(row["epoch"] == 1 and row["latency_ms"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("answered", "ask", "why"),
+    [
+        (
+            "eu-west-1",
+            None,
+            "the counters table of eu-west-1 was lost since, or restored, so no region knows; treat it",
+        ),
+        ("us-east-1", None, "eu-west-1 has left the layout, so no region knows; treat it as minted, and look for it"),
+        ("integers.example.com", None, "eu-west-1 has left the layout, or the counters table of eu-west-1 was lost"),
+        ("us-east-1", "eu-west-1", "only eu-west-1 knows, and it has not answered; ask again later"),
+    ],
+)
+def test_an_owner_that_knows_nothing_is_explained(answered: str, ask: str | None, why: str) -> None:
+    document: dict[str, Any] = {"integer": 17, "region": "eu-west-1", "offset": 2, "stride": 3, "epoch": 1}
+    document |= {"minted": None} | ({"ask": ask} if ask else {})
+    found, _ = api.owner("orders", 17).read(ApiResponse(answered, 200, {}, b"", ""), document)
+    assert found.minted is None
+    assert found.reason.startswith(why)
+
+
+def test_an_owner_that_has_left_is_explained(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory()
+    assert stack.integers(prefer="eu-west-1").next() == 2
+    stack.regions[1].fail("left")
+
+    lines = command("owner", "2", urls=URLS).stdout.splitlines()
+    assert lines[0] == "2 of integers: eu-west-1, offset 2 of 3, not known whether minted"
+    assert lines[1].startswith("why: eu-west-1 has left the layout")
 
 
 @pytest.mark.server

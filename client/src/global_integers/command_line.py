@@ -152,6 +152,8 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
         return 0
     minted = {True: "minted", False: "not minted", None: "not known whether minted"}[owner.minted]
     print(f"{owner.integer} of {owner.counter}: {owner.region}, offset {owner.offset} of {owner.stride}, {minted}")
+    if owner.reason:
+        print(f"why: {owner.reason}")
     return 0
 
 
