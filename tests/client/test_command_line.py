@@ -276,6 +276,19 @@ def test_a_rate_across_epochs_is_unknown(
     assert {row["counter"]: (row["epoch"], row["rate"]) for row in rows} == {"integers": (2, None), "orders": (2, None)}
 
 
+def test_a_new_epoch_shows_where_it_begins(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory(counters=["integers", "orders"], max_counters=9)
+    stack.integers().next()
+    stack.jump()
+    base = stack.integers()["orders"].next()
+
+    assert table_of(command("counters", urls=URLS)) == [
+        ["integers", "2", f"begins at {base}", "-"],
+        ["orders", "2", str(base), "-"],
+    ]
+    assert [row[3] for row in table_of(command("status", urls=URLS))] == [f"begins at {base}"] * 3
+
+
 def test_counters_that_are_named_need_no_list(command: Command, in_memory: Callable[..., Stack]) -> None:
     in_memory().regions[0].fail("refused")
 
