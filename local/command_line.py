@@ -232,6 +232,8 @@ def _up(options: argparse.Namespace) -> None:
     for line in [] if first else messages:
         say(as_here(line))
     started = started or _server(options.port)
+    if first:
+        say(f"creating {len(expected)} resources")
     write_stack_of_server(started.endpoint)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)

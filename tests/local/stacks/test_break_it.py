@@ -16,7 +16,11 @@ def test_a_lost_table_heals_as_the_readme_says(fresh: Machine) -> None:
     _, _, section = (ROOT / "README.md").read_text().partition("## Break it\n")
     (block,) = re.findall(r"```sh\n(.*?)```", section.partition("\n##")[0], re.DOTALL)
     *_, promised = re.findall(r"# (\{.*\})\n", block)
-    assert fresh.up().returncode == 0
+    first = fresh.up()
+    assert first.returncode == 0
+    (announced,) = re.findall(r"^creating (\d+) resources$", first.stdout, re.MULTILINE)
+    assert f"creates {announced} resources" in (ROOT / "README.md").read_text()
+    assert f"dev: {announced} created" in first.stdout
     urls = fresh.outputs()["urls"]
     before = [mint(url)[1]["integer"] for url in urls.values()]
 
