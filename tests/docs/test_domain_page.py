@@ -38,8 +38,7 @@ def test_a_region_costs_what_its_parts_cost() -> None:
     parts = {
         "of that, the health check": [0.50 + 1 + 1] * 2,
         "of that, its 3.9 million requests to API Gateway": [REQUESTS * 1.00, REQUESTS * 3.50],
-        "of that, to Lambda": [REQUESTS * (0.20 + 1_000_000 * GB_SECONDS * 0.0000133334)] * 2,
-        "of that, to DynamoDB": [REQUESTS * 0.125] * 2,
+        "of that, to Lambda and DynamoDB": [REQUESTS * (0.20 + 1_000_000 * GB_SECONDS * 0.0000133334 + 0.125)] * 2,
     }
 
     for name, prices in parts.items():
@@ -61,7 +60,7 @@ def test_the_times_are_the_programs() -> None:
     assert FAILURES == 2
     assert f"every {INTERVAL} seconds from many places" in PAGE
     assert "when two requests in a row have failed" in PAGE
-    assert f"fails two checks | {INTERVAL} to {FAILURES * INTERVAL} s" in PAGE
+    assert f"{INTERVAL} to {FAILURES * INTERVAL} s until the region fails two checks" in PAGE
     assert f"every {LOCAL_INTERVAL:g} seconds instead of every {INTERVAL}" in PAGE
 
 
