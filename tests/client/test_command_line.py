@@ -294,7 +294,7 @@ def test_check_finds_what_is_wrong(
     swapped = command("check", urls={first[0]: second[1], second[0]: first[1]})
     assert swapped.status == 1
     assert f"wrong: {first[0]}: the default counter: the response is of the region {second[0]!r}" in swapped.stdout
-    proxies["eu-west-1"].edit = of_two_regions
+    proxies["eu-west-1"].edit(of_two_regions)
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
@@ -306,7 +306,7 @@ def test_check_finds_what_is_wrong(
 def test_a_region_that_is_unreachable_fails_the_check(
     command: Command, proxies: dict[str, RegionProxy], urls: Urls
 ) -> None:
-    proxies["us-east-1"].fault = "cut"
+    proxies["us-east-1"].fail("cut")
 
     status = command("status", urls=urls)
     assert status.status == 1
@@ -320,13 +320,13 @@ def test_a_region_that_is_unreachable_fails_the_check(
 
 @pytest.mark.server
 def test_a_paused_region_is_called_so(command: Command, proxies: dict[str, RegionProxy], urls: Urls) -> None:
-    proxies["us-east-1"].fault = "429"
+    proxies["us-east-1"].fail("429")
 
     paused = f"us-east-1: 429: {api.PAUSED}"
     assert paused in command("status", urls=urls).stdout.splitlines()
     assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
     for proxy in proxies.values():
-        proxy.fault = "429"
+        proxy.fail("429")
     with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
         integers.next()
 
@@ -462,7 +462,7 @@ def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None
 @pytest.mark.server
 def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(proxies: dict[str, RegionProxy], urls: Urls) -> None:
     for proxy in proxies.values():
-        proxy.fault = "hang"
+        proxy.fail("hang")
     command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
     with subprocess.Popen(command, env=environment_of(urls), stderr=subprocess.PIPE, text=True) as process:
         proxies["us-east-1"].until(lambda: proxies["us-east-1"].mints > 0)
