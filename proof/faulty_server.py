@@ -20,6 +20,7 @@ from functools import cached_property
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from random import Random
+from types import SimpleNamespace
 from typing import Any, Literal, Self, cast
 from urllib.parse import urlsplit
 
@@ -181,15 +182,7 @@ class Server:
         random: Random | None = None,
         recording: bool = True,
     ) -> None:
-        """Make it.
-
-        Args:
-            handler: responds to a request.
-            faults: the first one of those that decide has its way.
-            tls: its certificate.
-            random: decides what is by chance.
-            recording: whether it keeps all requests.
-        """
+        """Make it. The first fault that decides has its way; `recording` keeps all requests."""
         self.handler = handler
         self.recording = recording
         self.faults: list[Fault] = list(faults)
@@ -287,10 +280,10 @@ class Server:
         request = Request(head, gone=lambda: reader.at_eof() or writer.is_closing())
         headers = request.headers
         request.body = await reader.readexactly(int(headers.get("content-length", 0)))
-        with self._changed:
-            if self.recording:
+        if self.recording:
+            with self._changed:
                 self.requests.append(request)
-            self._changed.notify_all()
+                self._changed.notify_all()
         reply, fault = await self._reply(request)
         last = bool(fault.end) or headers.get("connection", "").lower() == "close"
         writer.write(reply.encode(last=last) if isinstance(reply, Response) else reply)
@@ -353,19 +346,11 @@ async def forward(url: str, request: Request, **headers: str) -> Response:
         received = await reader.read()
     finally:
         writer.close()
-    response = HTTPResponse(cast("socket.socket", _Received(received)), method=request.method)
+    response = HTTPResponse(
+        cast("socket.socket", SimpleNamespace(makefile=lambda _: BytesIO(received))), method=request.method
+    )
     response.begin()
     body = response.read()
     return Response(
         response.status, body, {name: value for name, value in response.getheaders() if name.lower() not in HOP}
     )
-
-
-class _Received:
-    """As much of a socket as `HTTPResponse` uses."""
-
-    def __init__(self, received: bytes) -> None:
-        self._received = received
-
-    def makefile(self, *_: object) -> BytesIO:
-        return BytesIO(self._received)

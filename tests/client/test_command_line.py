@@ -6,9 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +20,7 @@ from global_integers.testing import Stack
 
 from components.function import archived, version
 from local.paths import ROOT
+from proof.faulty_server import Request, Response, Server
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 from tests.local.machine import Machine
 
@@ -117,24 +116,15 @@ def test_a_domain_is_enough(command: Command, direct: Urls) -> None:
 
 def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
-    asked: list[str] = []
 
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response_only(403)
-            self.end_headers()
+    async def refuse(_: Request) -> Response:
+        return Response(403)
 
-        def log_message(self, *_: Any, **__: Any) -> None:
-            """Print nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
+    with Server(refuse) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
         done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
-        server.shutdown()
 
-    assert asked == ["http://integers.example.com/-/status?counter=orders"]
+    assert [request.path for request in proxy.requests] == ["http://integers.example.com/-/status?counter=orders"]
     assert (done.status, done.stdout) == (1, "")
 
 

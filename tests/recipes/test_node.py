@@ -16,7 +16,7 @@ from local.resources import Aws
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
-from tests.recipes.relay import Call, Relay, relay_to
+from tests.recipes.relay import Call, Relay, Relay
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
@@ -194,7 +194,7 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
             lost.append(call)
             raise ConnectionAbortedError
 
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         relay.answered = lose_the_first_regions_answers
         minted = integers(call(minting, through(relay, machine), [None, None, None], signed))
         calls = list(relay.calls)
@@ -212,7 +212,7 @@ def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: M
         if len(relay.calls) == 1:
             raise ConnectionAbortedError
 
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         relay.answered = lose_one
         urls = through(relay, machine)
         minted = integers(call(minting, urls, ["node-2", "node-2"], signed))
