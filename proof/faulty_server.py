@@ -346,9 +346,12 @@ async def forward(url: str, request: Request, **headers: str) -> Response:
         received = await reader.read()
     finally:
         writer.close()
-    response = HTTPResponse(
-        cast("socket.socket", SimpleNamespace(makefile=lambda _: BytesIO(received))), method=request.method
-    )
+
+    def makefile(_: str) -> BytesIO:
+        return BytesIO(received)
+
+    as_socket: Any = SimpleNamespace(makefile=makefile)
+    response = HTTPResponse(as_socket, method=request.method)
     response.begin()
     body = response.read()
     return Response(

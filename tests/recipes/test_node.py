@@ -16,12 +16,13 @@ from local.resources import Aws
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
-from tests.recipes.relay import Call, Relay, Relay
+from tests.recipes.relay import Call, Relay
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
 (_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From TypeScript (Node.js)")
-(_, GENERATE), (_, TYPED) = blocks("Typed clients")
+((_, GENERATE),) = blocks("Typed clients")
+TYPED = (HERE / "typed.ts").read_text()
 
 ALLOWED = (
     '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
@@ -42,7 +43,7 @@ WRONG = (
     ("error.detail", "error.details", "'details' does not exist"),
     ("data.integers :", "data.integer :", "'integer' does not exist"),
 )
-"""What is right on the page, a mistake, and what the compiler says of it."""
+"""What is right in the program, a mistake, and what the compiler says of it."""
 
 
 class Project:
@@ -201,7 +202,7 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
 
     assert len({*minted}) == 3
     assert [call.path for call in calls] == [paths(first), paths(first), paths(second)] * 3
-    assert len({call.headers["idempotency-key"] for call in calls}) == 3
+    assert len({call.request.headers["idempotency-key"] for call in calls}) == 3
     answers = [json.loads(call.body)["integer"] for call in lost]
     assert answers[::2] == answers[1::2], "the retry with the same key had the same integer"
     assert not {*answers} & {*minted}
