@@ -191,7 +191,7 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
         return f"{url.partition(str(machine.port))[2]}orders"
 
     def lose_the_first_regions_answers(call: Call) -> None:
-        if call.path == paths(first):
+        if call.request.path == paths(first):
             lost.append(call)
             raise ConnectionAbortedError
 
@@ -201,7 +201,7 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
         calls = list(relay.calls)
 
     assert len({*minted}) == 3
-    assert [call.path for call in calls] == [paths(first), paths(first), paths(second)] * 3
+    assert [call.request.path for call in calls] == [paths(first), paths(first), paths(second)] * 3
     assert len({call.request.headers["idempotency-key"] for call in calls}) == 3
     answers = [json.loads(call.body)["integer"] for call in lost]
     assert answers[::2] == answers[1::2], "the retry with the same key had the same integer"
