@@ -144,7 +144,7 @@ class Fault:
     delay: tuple[float, float] = (0, 0)
     """Seconds that the request takes longer, at least and at most, whether its caller waits or not."""
     hold: bool = False
-    """Whether the request waits until this fault is taken away or the caller hangs up."""
+    """Whether the request waits until this fault is removed or the caller hangs up."""
     replies: Sequence[Reply] = ()
     """One of them is sent, by chance. If there is none and the connection ends, nothing is."""
     edit: Callable[[Response], Reply] | None = None
@@ -337,8 +337,8 @@ async def forward(url: str, request: Request, **headers: str) -> Response:
     """Send a request to another server, with some headers replaced, and return its response."""
     server = urlsplit(url)
     first = f"{request.method} {server.path.rstrip('/')}{request.path} HTTP/1.1\r\n"
-    kept = {name: value for name, value in request.headers.items() if name != "connection"}
-    sent = kept | {name.lower(): value for name, value in headers.items()} | {"connection": "close"}
+    own = {name: value for name, value in request.headers.items() if name != "connection"}
+    sent = own | {name.lower(): value for name, value in headers.items()} | {"connection": "close"}
     lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     reader, writer = await asyncio.open_connection(server.hostname, server.port)
     try:

@@ -126,12 +126,12 @@ def test_a_fault_strikes_only_what_it_is_about() -> None:
 
 
 def test_the_first_fault_that_decides_has_its_way() -> None:
-    told: list[str] = []
+    seen: list[str] = []
     faults = [
-        Fault(notify=lambda: told.append("passes")),
-        Fault(notify=lambda: told.append("delays"), delay=(0, 0.001)),
-        Fault(notify=lambda: told.append("decides"), replies=(Response(503),)),
-        Fault(notify=lambda: told.append("never"), replies=(Response(500),)),
+        Fault(notify=lambda: seen.append("passes")),
+        Fault(notify=lambda: seen.append("delays"), delay=(0, 0.001)),
+        Fault(notify=lambda: seen.append("decides"), replies=(Response(503),)),
+        Fault(notify=lambda: seen.append("never"), replies=(Response(500),)),
     ]
     with Server(done, faults) as server:
         assert ask(server)[0] == 503
@@ -142,7 +142,7 @@ def test_the_first_fault_that_decides_has_its_way() -> None:
             raise ZeroDivisionError
         assert ask(server)[0] == 502, "it stays if the block fails"
 
-    assert told == ["passes", "delays", "decides"] * 2
+    assert seen == ["passes", "delays", "decides"] * 2
 
 
 def test_chance_is_repeated_with_its_seed() -> None:
@@ -172,7 +172,7 @@ def test_a_late_request_is_carried_out_without_its_caller() -> None:
     assert calls == [True]
 
 
-def test_a_request_is_held_until_its_fault_is_taken_away() -> None:
+def test_a_request_is_held_until_its_fault_is_removed() -> None:
     held, later = Fault("held", hold=True), Fault(replies=(Response(503),))
     with Server(done, [held]) as server, connection_to(server) as caller:
         caller.request("POST", "/", b"{}")
