@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
+from .aws_clients import Aws, found
 from .domain import DOMAIN, LOCAL, how_to
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
-from .resources.kind import Aws, found
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
 from .stack import Made, State

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..aws_clients import Aws, found
 from ..paths import LocalError
-from ..resources.kind import Aws, found
 
 
 def check_floors(aws: Aws | None, project: str, stack: str, config: Mapping[str, str]) -> None:

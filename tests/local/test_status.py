@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import command
-from local.resources import Aws
 from tests.local.machine import HANGING, Machine, chosen, up
 
 HOME, OTHER = "us-east-1", "eu-west-1"

@@ -11,7 +11,7 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed, invoke, send
 from aws_client.service import ServiceError
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.lambda_.aws_client.faulty_server import PATIENCE, FaultyServer, Turn, answers, cuts_after, stalls, whole
 
 COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"

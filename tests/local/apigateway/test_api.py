@@ -11,7 +11,7 @@ from components.settings import settings_of
 from local.apigateway.data_model import RestApi, imported
 from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 from local.apigateway.rest_api_server import GatewayServer
-from local.resources import Aws
+from local.aws_clients import Aws
 from local.server.process import ServedResponse
 
 REGION = "eu-west-1"

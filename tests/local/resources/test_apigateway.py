@@ -10,9 +10,9 @@ import pytest
 from components.gateway.openapi import document
 from components.settings import settings_of
 from local.apigateway import GATEWAY
+from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
-from local.resources import Aws
 from tests.local.machine import mint
 from tests.local.registrations import HOME, registration, up
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS, LIVE_ALIAS
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import Clients, Machine, mint
 
 pytestmark = pytest.mark.long

@@ -16,7 +16,7 @@ from aws_client.connection import NoResponse
 from aws_client.service import DynamoDB, ServiceError
 from mint.table import CounterTable
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from proof.chaos.proxy import Faults, Proxy
 from proof.chaos.stack import wait_until
 from tests.local.machine import HANGING
