@@ -14,8 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
+from .names import STAYS
 from .settings.args import Settings
-from .settings.names import STAYS
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""

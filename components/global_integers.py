@@ -68,7 +68,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         ready = [resource for counter in minting.values() for resource in counter.ready]
         coordinator.reconcile({region: each.table for region, each in minting.items()}, ready)
         if settings.budget:
-            budget(f"{name}-budget", settings, self)
+            paid = dict.fromkeys((*settings.deployed, settings.home))
+            budget(f"{name}-budget", settings.names.budget, settings.budget, paid, settings.alarm_emails, self)
         gateways = {
             region: Gateway(
                 f"{name}-{region}-gateway",
@@ -93,8 +94,16 @@ class GlobalIntegers(pulumi.ComponentResource):
         domain = None
         if settings.domain:
             domain = Domain(f"{name}-domain", settings, aliases, gateways, coordinator, opts=child)
-        metrics = StackMetrics(settings, domain.apis if domain is not None else {})
-        Monitoring(f"{name}-monitoring", metrics, coordinator, opts=child)
+        Monitoring(
+            f"{name}-monitoring",
+            metrics_of(settings, domain.apis if domain is not None else {}),
+            dashboard=settings.dashboard,
+            emails=settings.alarm_emails,
+            topics=settings.alarm_topics,
+            kms_keys=settings.kms_keys,
+            deployed=coordinator,
+            opts=child,
+        )
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
@@ -170,6 +179,22 @@ class _Deployed(NamedTuple):
     alias: RegionalAlias
     release: pulumi.Resource
     """After it, callers reach the new version."""
+
+
+def metrics_of(settings: Settings, apis: Mapping[str, pulumi.Input[str]]) -> StackMetrics:
+    """Return the metrics of a deployment. `apis` are the ids of the domain's APIs, by region."""
+    return StackMetrics(
+        names=settings.names,
+        home=settings.home,
+        regions=settings.regions,
+        leaving=settings.leaving,
+        paused=settings.paused,
+        function_urls=settings.function_urls,
+        signed=settings.signed,
+        schedule_minutes=settings.schedule_minutes,
+        thresholds=settings.alarms,
+        apis=apis,
+    )
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

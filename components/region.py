@@ -10,9 +10,9 @@ import pulumi_aws as aws
 from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
+from .names import MOVES, STAYS, ResourceNames
 from .settings.args import Settings, minting_environment
 from .settings.aws_regions import partitions
-from .settings.names import MOVES, STAYS, ResourceNames
 from .settings.rules import accounts
 from .table import table, use_keys
 

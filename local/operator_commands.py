@@ -27,7 +27,7 @@ from .stack import Made, State
 from .terminal import has_reader
 
 if TYPE_CHECKING:
-    from components.settings.names import ResourceNames
+    from components.names import ResourceNames
 
 PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
@@ -62,7 +62,7 @@ class Deployed:
     @cached_property
     def names(self) -> "ResourceNames":
         """The names of its resources, the same in every region."""
-        from components.settings.names import ResourceNames  # with all of Pulumi, which few commands need
+        from components.names import ResourceNames  # with all of Pulumi, which few commands need
 
         return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 

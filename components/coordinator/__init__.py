@@ -11,8 +11,8 @@ import pulumi_aws as aws
 from global_integers_core.names import DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from ..function import PythonFunction, allow, archive
+from ..names import MOVES, STAYS, ResourceNames
 from ..settings.args import Settings
-from ..settings.names import MOVES, STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
 from .deployment import at_home, default_counter, record_in, request, same_home, unchanged_name

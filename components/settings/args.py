@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
 from global_integers_core.names import COUNTER_NAME
 
-from .names import ResourceNames
+from ..names import ResourceNames
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from coordinate.protocol.operations import Operation
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from components.domain.capacity import CHECKERS
-from components.settings.names import ResourceNames
+from components.names import ResourceNames
 from local.environment import isolate
 from proof.bench import price_list, schedule
 from proof.bench.figures import aligned

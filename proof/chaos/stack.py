@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.settings.names import ResourceNames
+from components.names import ResourceNames
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import counter_of, regions_of

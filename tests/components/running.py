@@ -11,6 +11,7 @@ import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
+from components.global_integers import metrics_of
 from components.monitoring.stack_metrics import StackMetrics
 from components.settings import SettingsError, args_of_stack, settings_of
 from components.settings.args import Settings
@@ -95,7 +96,7 @@ def stack_metrics(
     one = {"home": HOME, "regions": [HOME], "schedule_minutes": schedule_minutes, "alarms": thresholds}
     authorization = "AWS_IAM" if signed else "NONE"
     found = replace(settings_of(one, PREFIX), regions=regions, authorization=authorization, **more)
-    return StackMetrics(found, dict.fromkeys(found.deployed, "api") if apis else {})
+    return metrics_of(found, dict.fromkeys(found.deployed, "api") if apis else {})
 
 
 def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from components.monitoring.alarms import ALARMS
 from local.paths import ROOT
 from proof.bench import callers, figures, functions, price, schedule
 from tests.components.aws_answers import TABLE
@@ -73,15 +74,15 @@ def test_what_makes_cost_is_counted() -> None:
     """Each setting that costs shows in its item, and nothing is registered of which no price is known."""
     found = {title: {item.name: item.number for item in items} for title, items in price.cases().items()}
     default, signed, public = found.values()
+    of_regions = len(THREE) * sum(alarm.every_region for alarm in ALARMS.values())
+    of_the_whole = sum(not alarm.every_region for alarm in ALARMS.values())
+    of_apis = len(THREE) * sum(bool(alarm.domain_metric) for alarm in ALARMS.values())
 
-    assert (default["custom metrics"], default["alarms"], default["dashboards"], default["health checks"]) == (
-        4,
-        17,
-        0,
-        0,
-    )
+    assert default["alarms"] == of_regions + of_the_whole
+    assert (default["custom metrics"], default["dashboards"], default["health checks"]) == (4, 0, 0)
     for everything in (signed, public):
-        assert (everything["custom metrics"], everything["alarms"], everything["dashboards"]) == (12, 23, 1)
+        assert everything["alarms"] == of_regions + of_apis + of_the_whole
+        assert (everything["custom metrics"], everything["dashboards"]) == (12, 1)
         assert (everything["KMS keys"], everything["health checks"], everything["hosted zones"]) == (3, 3, 1)
     assert [each["their requests to REST APIs, million"] > 0 for each in found.values()] == [False, True, False]
     assert [each["their requests to HTTP APIs, million"] > 0 for each in found.values()] == [False, False, True]

@@ -6,7 +6,7 @@ import pytest
 
 from local.paths import ROOT
 from tools import generated
-from tools.generated import FILES, SETTINGS_TABLE, refusals
+from tools.generated import FILES, IDLE_COSTS, SETTINGS_TABLE, refusals
 
 SLOW = ROOT / "docs" / "layouts.md"
 """Its table comes from all losses."""
@@ -31,6 +31,8 @@ def test_the_page_has_the_refusals() -> None:
     ("page", "part"),
     [
         ("settings.md", "| `memorySize` |"),
+        ("operations.md", "| [`ceiling`]"),
+        ("operations.md", "| 30 |"),
         ("performance.md", "hosted zones "),
         ("permissions.md", "| `apiGateway`, "),
         ("permissions.md", "| `GET /-/health` at a domain"),
@@ -43,6 +45,16 @@ def test_a_table_without_a_row_gets_it(page: str, part: str) -> None:
 
     assert without != text
     assert FILES[path](without) == text
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "tasks.md"], ids=lambda path: path.name)
+def test_an_old_price_is_replaced(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    (found,) = IDLE_COSTS.findall(text)
+    old = text.replace(found, "$0.01 a month")
+
+    assert old != text
+    assert FILES[path](old) == text
 
 
 def test_what_differs_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
