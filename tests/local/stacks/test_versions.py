@@ -53,9 +53,7 @@ BAD: dict[str, tuple[str, Callable[[str], str], str]] = {
     ),
     "a setting breaks it": (
         REGION,
-        lambda good: good.replace(
-            "**minting_environment(vars(settings))", '**minting_environment(vars(settings)), "LEASE": "a few"'
-        ),
+        lambda good: good.replace("environment=args.environment", 'environment={**args.environment, "LEASE": "a few"}'),
         r"expected 200, but got .*a few",
     ),
 }
