@@ -23,7 +23,7 @@ from proof.bench import price, public_stack
 from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
 from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
-from tests.components.running import HOME, stack_metrics
+from tests.components.running import HOME, THREE, stack_metrics
 
 # isort: split
 from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD  # found by the imports above
@@ -51,6 +51,12 @@ ALARM_COSTS = re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|
 DOMAIN_COSTS = re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d")
 
 IDLE_COSTS = re.compile(r"\$[0-9.]+ a month(?=\]\(docs/performance\.md#if-nobody-calls-it\)| if nobody calls;)")
+
+REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\d")
+
+DOMAIN_REGION_COSTS = re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|")
+
+HOURS = re.compile(r"(?<=within )\d+(?= hours \((setting )?`idempotencyHours`\))")
 
 MANY = 3
 
@@ -158,6 +164,9 @@ def _costs(text: str) -> str:
     costs = public_stack.table(public_stack.rows(public_stack.largest(sent)))
     of_apis = public_stack.table_of_apis(public_stack.apis(sent))
     text = COSTS_TABLE.sub(lambda _: f"{costs}\n", text, count=1)
+    rows = public_stack.rows(public_stack.largest(sent)).items()
+    usual = round(max(row.together for kind, row in rows if "openCounters" not in kind), 2)
+    text = REGION_COSTS.sub(f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}", text)
     return APIS_TABLE.sub(lambda _: f"{of_apis}\n", text, count=1)
 
 
@@ -199,11 +208,27 @@ def spelt(number: int) -> str:
     return WORDS[number] if 0 < number < len(WORDS) else f"{number:,}"
 
 
+def _domain(text: str) -> str:
+    """Return the text of docs/domain.md with what the health checks of a region cost."""
+    public, signed = (
+        price.of_health_checks(price.cases()[title]) / len(THREE) for title in ("all, public", "all, signed")
+    )
+    return DOMAIN_REGION_COSTS.sub(lambda _: f"| ${public:.2f} | ${signed:.2f} |", text)
+
+
+def _hours(text: str) -> str:
+    """Return the text of a page with the hours for which a receipt is kept."""
+    return HOURS.sub(str(SETTINGS["idempotency_hours"].metadata["allowed"].default), text)
+
+
 FILES: dict[Path, Callable[[str], str]] = {
     SCHEMA: _schema,
     ROOT / "Pulumi.yaml": _project,
     ROOT / "docs" / "settings.md": _settings,
     ROOT / "docs" / "layouts.md": _refusals,
+    ROOT / "docs" / "api.md": _hours,
+    ROOT / "docs" / "openapi.yaml": _hours,
+    ROOT / "docs" / "domain.md": _domain,
     ROOT / "docs" / "operations.md": _alarms,
     ROOT / "docs" / "performance.md": _price,
     ROOT / "docs" / "tasks.md": _idle,

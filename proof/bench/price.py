@@ -187,6 +187,12 @@ def total(items: list[Item]) -> float:
     return sum(round(item.dollars, 2) for item in items)
 
 
+def of_health_checks(items: list[Item]) -> float:
+    """Return what a domain's health checks cost a month with all that they ask, in dollars."""
+    parts = ("health checks", "their features", "their requests to", "of these", "their read")
+    return sum(item.dollars for item in items if item.name.startswith(parts))
+
+
 def table() -> str:
     """Return the table of all cases."""
     found = cases()

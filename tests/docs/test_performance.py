@@ -1,7 +1,5 @@
 """The page on performance shows the figures that `make bench` kept, and they are what was to be reached."""
 
-import re
-
 import pytest
 
 from components.monitoring.alarms import ALARMS
@@ -93,16 +91,3 @@ def test_what_has_no_known_price_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(ValueError, match="no price is known of aws:dynamodb/table:Table"):
         price.month(deploy(config(HOME)))
-
-
-def test_a_region_of_a_domain_costs_what_its_page_says() -> None:
-    found = price.cases()
-    page = (ROOT / "docs" / "domain.md").read_text()
-    (row,) = re.findall(r"^\| each region, a month of 30 days \| \$(\S+) \| \$(\S+) \|$", page, re.MULTILINE)
-    checks = ("health checks", "their features", "their re", "of these", "their read")
-    shown = [
-        sum(i.dollars for i in found[title] if i.name.startswith(checks) and "thousand" not in i.name) / len(THREE)
-        for title in ("all, public", "all, signed")
-    ]
-
-    assert [float(each) for each in row] == pytest.approx(shown, abs=0.01)
