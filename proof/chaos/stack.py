@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.settings.names import ResourceNames
+from components.names import ResourceNames
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import counter_of, regions_of
 from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
+from local.aws_clients import Aws
 from local.paths import ROOT, state_folder
-from local.resources import Aws
 from local.server import aws_server
 
 from .deployment import clients

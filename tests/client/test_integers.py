@@ -38,8 +38,8 @@ from global_integers.minting.failover import order_of
 from global_integers.minting.lease_buffer import SPLIT, LeaseBuffer
 from global_integers.minting.threads import Threads
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from proof.faulty_server import Fault, Request
 from tests.client.clients import Clock, EventRecorder, Lines, Tasks, wait_for_background
 from tests.client.region_proxies import DOMAIN_URL, FAULTS, HANG, HOST, PATIENT, Failure, Names, RegionProxy, to_mint

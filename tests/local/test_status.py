@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import command
-from local.resources import Aws
 from proof.faulty_server import Request, Response, Server, json_response
 from tests.local.machine import HANGING, Machine, chosen, up
 

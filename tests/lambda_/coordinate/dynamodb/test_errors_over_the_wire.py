@@ -14,7 +14,7 @@ from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import ReadItem
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.lambda_.aws_client.faults import answering, certified, whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
