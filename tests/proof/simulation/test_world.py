@@ -53,8 +53,8 @@ def records(world: World) -> Records:
 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(EXAMPLES, marks=pytest.mark.long)])
-def test_every_answer_and_every_record_is_the_same(stack: Stack, examples: int) -> None:
-    tables = Tables(stack)
+def test_every_answer_and_every_record_is_the_same(quick_stack: Stack, examples: int) -> None:
+    tables = Tables(quick_stack)
 
     @settings(PATIENT, max_examples=examples)
     @given(WORLDS, STEPS)
@@ -88,8 +88,8 @@ def test_the_steps_meet_every_condition_both_ways() -> None:
     "condition",
     [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.long) for name in CONDITIONS],
 )
-def test_a_condition_that_is_taken_out_is_a_difference(stack: Stack, condition: str) -> None:
-    tables = Tables(stack)
+def test_a_condition_that_is_taken_out_is_a_difference(quick_stack: Stack, condition: str) -> None:
+    tables = Tables(quick_stack)
 
     @settings(
         PATIENT,

@@ -1,8 +1,10 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
+import json
 import re
 import socket
 from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -31,6 +33,7 @@ from tests.lambda_.coordinate.error_responses import (
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
+    create,
     deployment,
     items,
     laid_out,
@@ -39,13 +42,19 @@ from tests.lambda_.coordinator_calls import (
     scheduled_run,
     send,
 )
-from tests.lambda_.fixtures import Stack
+from tests.lambda_.fixtures import Ask, Stack, empty_tables
 from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
 COUNTERS = ["integers", "busy", "invoices"]
 FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)}
 """Regions, and how each of them fails."""
+
+
+@pytest.fixture
+def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
+    """Empty tables of the server."""
+    yield from empty_tables(aws, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -300,3 +309,58 @@ def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, proxy:
         )
         is Absent.UNREACHABLE
     )
+
+
+@contextmanager
+def keys(stack: Stack, denied: str) -> Generator[dict[str, str]]:
+    """Keys of a user whom a policy denies this resource in one region."""
+    iam: Any = stack.aws.client("iam", HOME)
+    name = f"user-of-{stack.counters}"
+    denying = {
+        "Effect": "Deny",
+        "Action": "*",
+        "Resource": denied,
+        "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
+    }
+    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    iam.create_user(UserName=name)
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denying]})
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
+    iam.delete_user_policy(UserName=name, PolicyName="p")
+    iam.delete_user(UserName=name)
+
+
+def test_a_denied_region_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out()
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    event = deployment(HOME, EU, US)
+    with keys(stack, "*") as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        assert send(event)["pending"] == [EU]
+        assert create("invoices")["pending"] == [EU]
+
+    assert scheduled_run()["pending"] == []
+    (invoice,) = items(stack, EU, counter="invoices")
+    assert invoice is not None
+    assert invoice.epoch == 1
+
+
+def test_a_region_whose_receipts_are_denied_follows_all_the_same(
+    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out()
+    minted = ask("POST", "/", HOME)["document"]["integer"]
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    event = deployment(*REGIONS[::-1])
+    with keys(stack, f"arn:aws:dynamodb:*:*:table/{stack.receipts}") as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        assert send(event)["pending"] == []
+    assert ask("GET", f"/integers/{minted}", EU)["statusCode"] == 503, "it doesn't know this layout"
+    scheduled_run()
+    owner = ask("GET", f"/integers/{minted}", EU)["document"]
+    assert (owner["region"], owner["epoch"]) == (HOME, 1)

@@ -1,6 +1,5 @@
 """Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
-from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -32,11 +31,12 @@ from coordinate.protocol.operations import (
 
 from global_integers_core.lattice import Layout
 from tests.lambda_.aws_client.faulty_server import whole
-from tests.lambda_.coordinate.error_responses import DynamoDBProxy, stopped_clock
+from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
-from tests.lambda_.coordinator_calls import HOME, put_item, reach_at
+from tests.lambda_.coordinator_calls import HOME, put_item
 from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
+from tests.lambda_.in_process import InProcess
 from tests.lambda_.table_losses import delete, recreate
 
 EU, US = "eu-west-1", "us-west-2"
@@ -78,27 +78,25 @@ def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack)
     assert store.carry_out(ReadRecord()) is None
 
 
-class Server(DynamoDBProxy):
+class Server:
     """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
 
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(endpoint)
+    def __init__(self) -> None:
         self.calls: list[str] = []
         self.waiting: dict[tuple[str, str], list[bytes]] = {}
-        self.answer = self._answer
 
-    def _answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
+    def answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
         self.calls.append(operation)
         waiting = self.waiting.get((region, operation))
         return waiting.pop() if waiting else None
 
 
 @pytest.fixture
-def server(stack: Stack) -> Generator[Server]:
-    server = Server(stack.aws.endpoint)
-    with server:
-        reach_at(stack.monkeypatch, server.url)
-        yield server
+def server(stack: Stack) -> Server:
+    server, here = Server(), stack.aws
+    assert isinstance(here, InProcess)
+    here.answer = server.answer
+    return server
 
 
 def answered_by(
