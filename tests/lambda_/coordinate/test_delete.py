@@ -72,29 +72,6 @@ def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
 
 
-def test_it_may_be_deleted_again_and_again(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
-    laid_out()
-    integers: list[int] = []
-    for _ in range(3):
-        create("orders")
-        integers += minted(ask)
-        delete("orders")
-    an_hour_passes()
-    scheduled_run()
-
-    create("orders")
-
-    integers += minted(ask)
-    assert integers == sorted({*integers})
-
-
-def test_a_deletion_is_repeated(stack: Stack) -> None:
-    laid_out()
-    create("orders")
-
-    assert delete("orders") == delete("orders")
-
-
 def test_an_interrupted_deletion_goes_on(stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out()
     create("orders")
@@ -151,36 +128,12 @@ def test_there_is_no_such_counter(stack: Stack) -> None:
         delete("orders", "nope")
 
 
-def test_nothing_is_deployed(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="nothing is deployed yet"):
-        delete("orders")
-
-
 def test_time_runs_out(stack: Stack) -> None:
     laid_out()
     create("orders", "invoices")
 
     with pytest.raises(CoordinatorError, match=r"1 of 2 counters are deleted; time ran out\. Send it again\."):
         send({"delete": ["orders", "invoices"]}, short_of_time(1))
-
-
-def test_what_was_in_a_region_that_did_not_answer_is_deleted_later(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
-    laid_out()
-    create("orders")
-    ask("POST", "/orders", "eu-west-1")
-    found = stack.aws.client("dynamodb", "eu-west-1").get_item(
-        TableName=stack.counters, Key={"counter": {"S": "orders"}}, ConsistentRead=True
-    )
-    before = found.get("Item", {})
-    delete("orders")
-    an_hour_passes()
-    scheduled_run()
-    stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.counters, Item=before)  # as if it had been away
-    assert ask("POST", "/orders", "eu-west-1")["document"]["integer"] == 5
-
-    scheduled_run()
-
-    assert is_left(stack) == []
 
 
 def test_without_a_deletion_no_mark_is_read(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

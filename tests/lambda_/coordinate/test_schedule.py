@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
+from coordinate.protocol.operations import ScanCopies, ScanItems, ScanRegisters
 
 from global_integers_core.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_the_run_lock, recorded, short_of_time
@@ -55,17 +55,6 @@ def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: 
     assert not [name for name in kinds[0] if not name.startswith(("Read", "Scan", "Describe"))]
     assert (kinds[0]["ScanRegisters"], kinds[0]["ScanCopies"], kinds[0]["ScanItems"]) == (1, 1, len(REGIONS))
     assert kinds[0]["ReadRegister"] == kinds[0]["ReadItem"] == kinds[0]["ReadCopy"] == 0
-
-
-def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
-    laid_out()
-    with pytest.MonkeyPatch.context() as patch:
-        crash_before(RecordLayouts, patch)
-        with pytest.raises(Crash):
-            deploy("us-east-1", "us-west-2")
-
-    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {"us-east-1", "us-west-2"}
-    assert [found.epoch for found in items(stack, "us-east-1", "us-west-2") if found] == [2, 2]
 
 
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
