@@ -7,6 +7,7 @@ Lines that begin with `#` are comments. The commands:
                           `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`
     schedule A            start coordinator A as the schedule does
     create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
+    default A us e        start A to let `/` of us mint from e; `default A us e chosen`: the settings name it
     step A [n]            let A carry out n operations (1)
     run A [until Kind]    let A go on to its end, or until an operation of this kind is next that changes something
     writes A [until Kind] the same as run, and print no reads
@@ -37,6 +38,7 @@ from proof.simulation.deployments import decoded, desired
 
 # isort: split
 from coordinate.protocol import operations as op
+from coordinate.protocol.admit import note_default
 from coordinate.protocol.model import (
     NEVER,
     Absent,
@@ -150,7 +152,7 @@ def shown(value: Any) -> str:
             marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
-            return ", ".join([named, *first, *_deletions(value), *marks])
+            return ", ".join([named, *_default(value), *first, *_deletions(value), *marks])
         case DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
             floors = [f"floor {'' if name == '*' else name + ' '}{floor}" for name, floor in value.floors.items()]
@@ -204,7 +206,12 @@ def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     marks = ["reconciled"] if new.reconciled else []
     back = ["all restored"] if old.restored > new.restored else []
     deletions = _deletions(new) if new.deletions != old.deletions else []
-    return f"{new.number} {', '.join([*marks, *back, *deletions])}"
+    default = _default(new) if _default(new) != _default(old) else []
+    return f"{new.number} {', '.join([*marks, *back, *deletions, *default])}"
+
+
+def _default(record: DeploymentRecord) -> list[str]:
+    return [f"/ from {record.default_counter}, before from {record.default_before}"] if record.default_before else []
 
 
 def _deletions(record: DeploymentRecord) -> list[str]:
@@ -282,6 +289,8 @@ class Player:
                 return self._start(name, Delete(tuple(counters)))
             case ["grant", name, counter, count]:
                 return self._start(name, Grant(counter, int(count)))
+            case ["default", name, region, counter, *chosen]:
+                self._begin(name, note_default(region, counter, chosen=bool(chosen)))
             case ["step", name, *count]:
                 return self._advance(name, int(count[0]) if count else 1, ())
             case ["run", name, *until]:
@@ -350,9 +359,12 @@ class Player:
         return [f"asked for: {shown(asked)}"]
 
     def _start(self, name: str, request: Run) -> list[str]:
-        self.world.now += 60
-        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
+        self._begin(name, run(request, name, RunResult()))
         return []
+
+    def _begin(self, name: str, steps: op.Steps[Any]) -> None:
+        self.world.now += 60
+        self.coordinators[name] = SimulatedCoordinator(steps)
 
     def _lost(self, name: str, how: str) -> str:
         self.world.lose(name, how, Random(0))

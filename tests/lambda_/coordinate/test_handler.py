@@ -1,5 +1,7 @@
 """The coordinator's first layout, counters that are created later, floors, and what is refused."""
 
+from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -44,14 +46,6 @@ def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
         "pending": [],
         "registered": 1,
     }
-
-
-def test_the_record_says_what_is_deployed(stack: Stack) -> None:
-    laid_out()
-
-    found = record(stack)
-    assert (found.number, found.follows, found.reconciled) == (1, "", True)
-    assert found.report == '{"counters": {"integers": {"base": 1, "epoch": 1}}, "pending": []}'
 
 
 def test_counters_come_later_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
@@ -147,3 +141,24 @@ def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
     assert calls > 10
     minted.append(integer(ask, "eu-west-1"))
     assert len({*minted}) == len(minted)
+
+
+def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:
+    laid_out()
+    event = deployment("us-east-1", "us-west-2")
+    done: list[dict[str, Any]] = []
+
+    def run() -> None:
+        with suppress(CoordinatorError):  # another one has taken over
+            done.append(send(event))
+
+    threads = [Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert done
+    assert done == [done[0]] * len(done)
+    assert send(event) == done[0]
+    assert done[0]["counters"]["integers"]["epoch"] == 2

@@ -189,30 +189,6 @@ def test_a_creation_that_is_late_does_not_begin_again() -> None:
     assert len(mint(world)) == 10
 
 
-def test_marks_in_the_archive_outlive_both_tables_at_home() -> None:
-    world = created()
-    removed(world)
-    for name in ("layouts", "mirror"):
-        world.lose(name, "recreated", Random(0))
-    deployment(world, ("a", "b"), "deployment", floor=50).finish(world.carry_out)
-    create(world)
-
-    assert world.archive is not None
-    assert min(mint(world)) > world.archive.deleted["e"].limit
-
-
-def test_a_restored_mirror_refuses_no_run_though_the_mark_was_lost() -> None:
-    world = created()
-    world.keep("mirror")
-    removed(world)
-    world.lose("archive", "recreated", Random(0))
-    scheduled_run(world, "first")
-    world.lose("mirror", "restored", Random(0))
-    for name in ("second", "third"):
-        assert set(scheduled_run(world, name).outcomes) == {"c"}
-    assert world.mirror.copies.keys() == {"c"}
-
-
 def test_many_counters_are_deleted_with_one_write_of_the_record() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")

@@ -2,14 +2,12 @@
 
 import json
 import re
-import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 import pytest
-import trustme
 from coordinate.dynamodb.calls import ATTEMPTS
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
@@ -17,7 +15,7 @@ from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import ReadItem
 
 from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import FaultyServer, certified, whole
+from tests.lambda_.aws_client.faulty_server import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
@@ -87,19 +85,6 @@ def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, proxy: Dyn
     assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
     assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
     assert {FAILING.get(region, region) for region in scheduled_run()["pending"]} == {*TRANSIENT}
-
-
-def test_a_region_that_fails_comes_back(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES["503 with HTML"])
-
-    assert send(event)["pending"] == [EU]
-    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 1, 2]
-    proxy.answer = as_ever
-    assert scheduled_run()["pending"] == []
-    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 2, 2]
 
 
 def test_a_region_that_fails_for_a_moment_is_not_unreachable(stack: Stack, proxy: DynamoDBProxy) -> None:
@@ -195,27 +180,6 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
         assert re.fullmatch(clear, str(refused.value))
 
     assert everything(stack, *REGIONS) == before
-
-
-def test_a_region_with_another_certificate_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
-        reach_at(stack.monkeypatch, stranger.url, EU)
-        assert scheduled_run()["pending"] == [EU]
-
-
-def test_a_region_without_an_ip_address_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    real = socket.getaddrinfo
-
-    def unknown(host: Any, *more: Any, **options: Any) -> Any:
-        if host == "dynamodb.invalid":
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return real(host, *more, **options)
-
-    laid_out()
-    stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    reach_at(stack.monkeypatch, "http://dynamodb.invalid", EU)
-    assert scheduled_run()["pending"] == [EU]
 
 
 def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:

@@ -7,13 +7,11 @@ import pytest
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.model import Absent, Copy, Item, Refused
 from coordinate.protocol.operations import (
-    AdoptItem,
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
     DescribeTable,
     FenceItem,
-    RaiseItem,
     ReadArchive,
     ReadCopy,
     ReadItem,
@@ -21,7 +19,6 @@ from coordinate.protocol.operations import (
     ReadRecorded,
     ReadRegister,
     RecordLayouts,
-    RenewItem,
     ScanItems,
     WriteArchive,
     WriteCopy,
@@ -245,32 +242,6 @@ def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, serve
     answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
     assert store.carry_out(FenceItem(EU, "integers", 1, 4, 5)) == 5
-
-
-def test_an_item_is_adopted_as_it_is(stack: Stack, store: Store) -> None:
-    put_item(stack, EU, Item(1, 2, 9, 3, past=(2, 0)))
-    fenced, opening = Item(1, 2, 5, 3, fenced=True), Item(1, 2, 1, 3, fenced=True, opening="a run's")
-    put_item(stack, EU, fenced, "fenced")
-    put_item(stack, EU, opening, "opening")
-
-    assert store.carry_out(AdoptItem(EU, "integers", 2, 7)) is False, "it is of another epoch"
-    assert store.carry_out(AdoptItem(EU, "opening", 3, 7)) is False, "nobody knows what it gets"
-    assert store.carry_out(AdoptItem(EU, "none", 3, 7)) is False
-    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) == 9, "its ceiling"
-    assert store.carry_out(AdoptItem(EU, "fenced", 3, 7)) == 5
-    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) is False
-    adopted = {"integers": Item(1, 2, 9, 7, past=(2, 0)), "fenced": replace(fenced, epoch=7), "opening": opening}
-    assert store.carry_out(ScanItems(EU)) == adopted
-    assert [item.past for item in store.carry_out(ScanItems(EU)).values() if item.past] == [(2, 0)]
-
-
-def test_no_late_write_can_raise_what_was_adopted(stack: Stack, store: Store) -> None:
-    put_item(stack, EU, Item(1, 2, 9, 3))
-    store.carry_out(AdoptItem(EU, "integers", 3, 7))
-
-    late = [RaiseItem(EU, "integers", 3, 99), RenewItem(EU, "integers", Item(1, 2, 99, 4), 3)]
-    assert [store.carry_out(write) for write in late] == [False, False]
-    assert store.carry_out(ReadItem(EU, "integers")) == Item(1, 2, 9, 7)
 
 
 def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:

@@ -8,7 +8,7 @@ from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, Deployme
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord
 
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.world import Layouts, Mirror, World
+from proof.simulation.world import Layouts, World
 from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.sample_records import NOW, desired, items_of, record, register
 
@@ -229,20 +229,6 @@ def test_where_counters_begin_is_kept_by_later_deployments(world: World) -> None
         assert (found.first_epoch, found.first_base) == (NOW, expected), "a floor may be corrected"
 
 
-@pytest.mark.parametrize("what", ["unreachable", "gone"])
-def test_a_deployment_of_which_no_region_answers_is_not_admitted(world: World, what: str) -> None:
-    for region in "ab":
-        if what == "gone":
-            world.delete_table(region)
-        else:
-            world.unreachable.add(region)
-
-    assert "none of a, b answers" in refusal(world, deployment("a", "b", follows="3", window=9))
-    found = admitted(world, deployment("a", "c", follows="3"))
-    assert found is not None
-    assert found.number == 4
-
-
 def test_what_is_known_of_deleted_counters_outlives_both_tables_at_home() -> None:
     high, higher = Deleted(3, 90), Deleted(5, 50)
     for archive_id, lost in (("archive 1", Deleted(0, 0)), ("archive 0", Deleted(5, 90))):
@@ -277,58 +263,11 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert admitted(World(), floored) is not None
 
 
-def test_the_default_counter_stays_unless_another_one_is_chosen(world: World) -> None:
-    before = repr(world)
-
-    assert default(world, "c") == ""
-    assert "/ mints from c, and from d its callers may get integers that they got before." in default(world, "d")
-    assert repr(world) == before
-    assert default(world, "d", chosen=True) == ""
-    assert "otherwise `defaultCounter: d`" in default(world, "c")
-
-
-def test_a_default_that_has_changed_must_be_chosen_for_ever(world: World) -> None:
-    default(world, "d", chosen=True)
-
-    assert "/ was changed from c to d, so the settings must always name its counter" in default(world, "d")
-    assert default(world, "d", chosen=True) == ""
-    assert default(world, "c", chosen=True) == ""
-    assert "/ was changed from d to c" in default(world, "c")
-
-
 def test_a_check_notes_nothing(world: World) -> None:
     before = repr(world)
 
     SimulatedCoordinator(check_default("a", "d", chosen=True)).finish(world.carry_out)
     assert repr(world) == before
-
-
-def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
-    record = world.layouts.record
-    assert record is not None
-
-    default(world, "d", chosen=True)
-    noted = replace(record, default_counter="d", default_before="c")
-    assert (world.layouts.record, world.mirror.record) == (noted, Copy(noted, "mirror 1"))
-    world.layouts = Layouts("layouts 2")
-    assert "/ mints from d" in default(world, "c")
-
-
-def test_a_note_that_was_interrupted_is_finished(world: World) -> None:
-    assert world.layouts.record is not None
-    world.layouts.record = replace(world.layouts.record, default_counter="d", default_before="c")
-
-    assert default(world, "d", chosen=True) == ""
-    assert world.mirror.record == Copy(world.layouts.record, "mirror 1")
-
-
-def test_a_default_is_not_chosen_while_the_record_is_lost(world: World) -> None:
-    world.layouts = Layouts("layouts 2")
-
-    assert default(world, "c") == ""
-    assert "The next scheduled run puts it back" in default(world, "d", chosen=True)
-    admitted(world, None)
-    assert default(world, "d", chosen=True) == ""
 
 
 def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
@@ -340,35 +279,11 @@ def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
     assert "/ mints from d" in default(world, "c")
 
 
-def test_without_any_record_the_default_must_be_chosen(world: World) -> None:
-    world.layouts, world.mirror = Layouts("layouts 2"), Mirror("mirror 2")
-    assert default(world, "d") == "", "before the first deployment, no region has minted"
-
-    world.tables["a"].items["c"] = Item(9, 1, 10, 1)
-    assert "name the counter that `/` has minted from" in default(world, "c")
-    assert default(world, "c", chosen=True) == ""
-    world.unreachable.add("a")
-    assert "a must answer" in default(world, "c")
-
-
 def test_no_deployment_changes_the_default(world: World) -> None:
     asked = admitted(world, deployment("a", follows="3", defaultCounter="d", defaultChosen=True))
 
     assert asked is not None
     assert asked.default_counter == "c"
-
-
-def test_a_run_that_was_overtaken_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-    late = SimulatedCoordinator(finish(asked, "a report", world.mirror.id))
-    run_to(late, WriteRecord, world.carry_out)
-    admitted(world, deployment("b", follows=NEW), run="next")
-
-    with pytest.raises(Refused, match="another deployment for b was admitted since"):
-        late.finish(world.carry_out)
-    assert world.layouts.record is not None
-    assert not world.layouts.record.reconciled
 
 
 def test_a_layouts_table_that_is_lost_in_between_reconciles_nothing(world: World) -> None:
