@@ -8,7 +8,6 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.operations import (
-    CloseItem,
     DeleteCopy,
     DeleteItem,
     DeleteRegister,
@@ -18,7 +17,7 @@ from coordinate.protocol.operations import (
 )
 
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, short_of_time
-from tests.lambda_.coordinator_calls import REGIONS, create, deploy, item, laid_out, register, scheduled_run, send
+from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
 
@@ -72,20 +71,6 @@ def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
 
 
-def test_an_interrupted_deletion_goes_on(stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    create("orders")
-    with monkeypatch.context() as patch:
-        crash_before(CloseItem, patch)
-        with pytest.raises(Crash):
-            delete("orders")
-    assert minted(ask) == [1, 2, 3]
-
-    scheduled_run()
-
-    assert ask("POST", "/orders")["statusCode"] == 404
-
-
 @pytest.mark.parametrize("kind", [WriteRecord, WriteDeleted, DeleteItem, DeleteRegister, DeleteCopy])
 def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
     stack: Stack, monkeypatch: pytest.MonkeyPatch, an_hour_passes: Any, kind: type[Any]
@@ -103,19 +88,6 @@ def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
 
     assert is_left(stack) == []
     assert create("orders")["counters"]["orders"]["base"] > 1
-
-
-@pytest.mark.parametrize("settings", [{"counters": ["integers", "orders"]}, {"floors": {"orders": 1}}])
-def test_the_settings_have_it(stack: Stack, settings: dict[str, Any]) -> None:
-    laid_out(counters=["integers", "orders"])
-    deploy(**settings)
-    before = everything(stack)
-
-    with pytest.raises(
-        CoordinatorError, match=r"^orders: the settings counters or floors have it\. Remove it there and deploy"
-    ):
-        delete("orders")
-    assert everything(stack) == before
 
 
 def test_there_is_no_such_counter(stack: Stack) -> None:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
 from coordinate.protocol.model import DeploymentRecord
-from coordinate.protocol.operations import OpenItem, Operation, ReadItem, WriteRegister
+from coordinate.protocol.operations import Operation, ReadItem, WriteRegister
 from coordinate.protocol.reconcile import reconcile
 
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
@@ -25,14 +24,6 @@ def coordinator() -> SimulatedCoordinator:
     record = world("a", "b").layouts.record
     assert record is not None
     return SimulatedCoordinator(reconcile("c", "token", record))
-
-
-def test_it_never_stops_before_what_never_comes() -> None:
-    tables = world("a", "b")
-    coordinator().finish(tables.carry_out)
-
-    with pytest.raises(AssertionError, match="ended without any OpenItem"):
-        run_to(coordinator(), OpenItem, tables.carry_out)
 
 
 def test_the_operations_of_a_batch_come_in_any_order() -> None:

@@ -87,18 +87,6 @@ def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, proxy: Dyn
     assert {FAILING.get(region, region) for region in scheduled_run()["pending"]} == {*TRANSIENT}
 
 
-def test_a_region_that_fails_for_a_moment_is_not_unreachable(stack: Stack, proxy: DynamoDBProxy) -> None:
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    found: dict[str, Any] = {}
-    for shape, answer in {**OUTAGES, **THROTTLES}.items():
-        proxy.answer = in_turn([answer, answer])
-        found[shape] = Store(
-            HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts
-        ).carry_out(ReadItem(EU, "integers"))
-
-    assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
-
-
 @pytest.mark.parametrize("shape", ["503 with HTML", "507", "200 with HTML", "no HTTP"])
 def test_a_region_is_asked_three_times(shape: str, stack: Stack, proxy: DynamoDBProxy) -> None:
     """Whoever tries again: the call, or the coordinator."""
@@ -260,19 +248,6 @@ def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: 
     assert standing is not None
     assert reply["base"] > standing.limit, "the region goes on up to its limit"
     assert reply["pending"] == [EU]
-
-
-def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES["200 without a body"])
-
-    assert (
-        Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts).carry_out(
-            ReadItem(EU, "integers")
-        )
-        is Absent.UNREACHABLE
-    )
 
 
 @contextmanager
