@@ -34,23 +34,20 @@ Answer = Callable[[str, str, dict[str, Any]], bytes | None]
 class _Connection:
     """What the functions' client uses as a connection."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, here: "InProcess") -> None:
+        self._here = here
 
     def exchange(self, request: bytes, timeout: float) -> Response:
         head, body = request.decode().split("\r\n\r\n", 1)
         (region,), (target,) = SIGNED.findall(head), TARGET.findall(head)
-        answered = self._answer(region, target.split(".")[1].lower(), json.loads(body))
+        answered = self._here.answer(region, target.split(".")[1].lower(), json.loads(body))
         if answered is not None:
             return read(iter([answered, b""]).__next__)
         service: Any = dynamodb
         with _ONE_AT_A_TIME:
             set_request_region(region)
-            answer: Any = service.handle_request("POST", "/", {"x-amz-target": target}, body.encode(), {})
-            try:
-                answer.send(None)
-            except StopIteration as stop:
-                status, headers, text = stop.value
+            handled = service.handle_request("POST", "/", {"x-amz-target": target}, body.encode(), {})
+            status, headers, text = _returned(handled)
         lower = {name.lower(): value for name, value in headers.items()}
         return Response(status, lower, text if isinstance(text, bytes) else text.encode(), last=False)
 
@@ -58,6 +55,15 @@ class _Connection:
         return True
 
     def close(self) -> None: ...
+
+
+def _returned(handled: Any) -> Any:
+    """Return what a coroutine returns that waits for nothing."""
+    try:
+        handled.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it waits for something")
 
 
 class NotFound(Exception):
@@ -105,7 +111,7 @@ def answer_in_process(patch: pytest.MonkeyPatch) -> InProcess:
     here = InProcess()
 
     def connected(endpoint: Endpoint, timeout: Callable[[], float]) -> Any:
-        return _Connection(lambda *call: here.answer(*call)) if endpoint.host == HOST else connect(endpoint, timeout)
+        return _Connection(here) if endpoint.host == HOST else connect(endpoint, timeout)
 
     patch.setattr(aws_client.service, "connect", connected)
     return here
