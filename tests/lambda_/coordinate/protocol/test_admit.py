@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import LATEST, admit, check_default, finish, note_default
+from coordinate.protocol.admit import admit, check_default, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord
 
@@ -61,11 +61,6 @@ def world() -> World:
     return world
 
 
-def test_the_next_one_must_follow_what_is_admitted(world: World) -> None:
-    assert admitted(world, deployment("a", follows="3")) == record("a", number=4, follows=3, token=NEW)
-    assert "another deployment for a was admitted since" in refusal(world, deployment("b", follows="3"))
-
-
 @pytest.mark.parametrize("follows", ["", "2", "4"])
 def test_a_deployment_that_follows_another_record_is_refused(world: World, follows: str) -> None:
     assert "another deployment for a, b was admitted since" in refusal(world, deployment("a", follows=follows))
@@ -76,11 +71,6 @@ def test_a_deployment_that_follows_another_record_is_refused(world: World, follo
 def test_a_repeated_one_is_the_one_that_was_admitted(world: World) -> None:
     assert admitted(world, deployment("a", "b", follows="2")) is world.layouts.record
     assert "was admitted since" in refusal(world, deployment("a", "b", follows="2", floors={"c": 5})), "not the same"
-
-
-def test_one_that_requests_the_same_is_admitted_at_any_age(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows="2"), NOW + 100 * LATEST) is world.layouts.record
-    assert admitted(world, deployment("a", "b", follows=""), NOW - 100 * LATEST) is world.layouts.record
 
 
 def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
@@ -110,14 +100,6 @@ def test_floors_name_counters_of_which_something_is_there(world: World) -> None:
     assert "there is no counter z;" in refusal(world, deployment("a", follows="3", floors=floors))
     world.tables["a"].items["z"] = Item(3, 1, 3, 1, fenced=True)
     assert admitted(world, deployment("a", follows="3", floors={**floors, "c": 5, "*": 5})) is not None
-
-
-def test_a_restored_record_is_not_the_one_that_stood_last(world: World) -> None:
-    world.layouts = replace(world.layouts, id="layouts 2", record=record("b"))
-
-    found = admitted(world, None)
-    assert found is not None
-    assert (found.number, found.desired.regions) == (3, ("a", "b"))
 
 
 def test_one_that_recreated_the_layouts_is_not_outdated(world: World) -> None:
@@ -284,13 +266,3 @@ def test_no_deployment_changes_the_default(world: World) -> None:
 
     assert asked is not None
     assert asked.default_counter == "c"
-
-
-def test_a_layouts_table_that_is_lost_in_between_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-
-    for lost in (Layouts("layouts 2"), replace(world.layouts, id="layouts 2")):
-        world.layouts = lost
-        with pytest.raises(Refused):
-            finished(world, asked)
