@@ -26,7 +26,7 @@ from coordinate.protocol.reconcile import Outcome, reconcile
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
-from tests.lambda_.coordinate.sample_records import NOW, record
+from tests.lambda_.coordinate.sample_records import NOW, record, register
 
 
 class Scene:
@@ -217,3 +217,34 @@ def test_a_later_epoch_though_the_clock_was_set_back() -> None:
     scene.world.tables["b"].items["c"] = replace(scene.item("b"), epoch=700)
 
     assert scene.reconcile(now=5).register.epoch == 700 + EPOCHS_SKIPPED + 1
+
+
+JOINING = register("a", "b", ids=("a 1", None))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_ahead"),
+    [
+        ({}, False),
+        ({"epoch": 4, "limit": 1}, True),
+        ({"epoch": 2, "limit": 9_999, "ids": ("a 1", "b 1")}, False),
+        ({"limit": JOINING.limit + 1}, True),
+        ({"limit": JOINING.limit - 1}, False),
+        ({"ids": ("a 1", "b 1")}, True),
+        ({"ids": (None, None)}, False),
+        ({"layouts_id": "layouts 0", "epoch": 4}, False),
+        ({"layouts_id": "layouts 0", "limit": 9_999}, False),
+    ],
+)
+def test_an_older_register_that_is_put_back_in_place_is_replaced(changes: dict[str, Any], is_ahead: bool) -> None:
+    """By its copy, if that is of the same layouts table."""
+    copied = replace(JOINING, **changes)
+    assert copied.is_ahead_of(JOINING) is is_ahead
+
+    scene = Scene("a", "b")
+    scene.world.layouts.registers["c"] = JOINING
+    scene.world.mirror.copies["c"] = Copy(copied, "mirror 1")
+    run = scene.begin()
+    while not scene.writes:
+        run.step(scene.carry_out)
+    assert scene.written() == ["WriteRegister" if is_ahead else "WriteCopy"] if changes else ["PutItem b"]
