@@ -45,12 +45,6 @@ def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stac
     assert ask("POST", "/?count=20000")["statusCode"] == 200
 
 
-def test_before_the_first_deployment_nothing_is_granted(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="integers: nothing is deployed yet"):
-        grant()
-    assert everything(stack) == {"layouts": [], "mirror": []}
-
-
 def test_it_does_not_wait_for_a_run_that_has_the_run_lock(stack: Stack, ask: Ask) -> None:
     laid_out(HOME, window=1000)
     ask("POST", "/?count=1000")

@@ -88,11 +88,6 @@ def test_a_creation_that_runs_out_of_time_says_so(stack: Stack) -> None:
     assert len(send(event)["created"]) == 1
 
 
-def test_nothing_can_be_created_before_the_first_deployment(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="invoices: nothing is deployed yet"):
-        create("invoices")
-
-
 @pytest.mark.parametrize("event", [{"create": []}, {"create": ["Bad"]}, {"create": "x"}, {}, {"regions": ["a", "a"]}])
 def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[str, Any]) -> None:
     with pytest.raises(CoordinatorError):

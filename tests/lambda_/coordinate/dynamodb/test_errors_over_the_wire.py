@@ -8,11 +8,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.calls import ATTEMPTS
-from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.model import Absent
-from coordinate.protocol.operations import ReadItem
 
 from local.resources import Aws
 from tests.lambda_.aws_client.faulty_server import whole
@@ -85,18 +81,6 @@ def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, proxy: Dyn
     assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
     assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
     assert {FAILING.get(region, region) for region in scheduled_run()["pending"]} == {*TRANSIENT}
-
-
-@pytest.mark.parametrize("shape", ["503 with HTML", "507", "200 with HTML", "no HTTP"])
-def test_a_region_is_asked_three_times(shape: str, stack: Stack, proxy: DynamoDBProxy) -> None:
-    """Whoever tries again: the call, or the coordinator."""
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES[shape])
-    before = len(proxy.requests)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
-
-    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.UNREACHABLE] * 3
-    assert len(proxy.requests) - before == ATTEMPTS
 
 
 def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy: DynamoDBProxy) -> None:
@@ -225,15 +209,6 @@ def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, pr
     assert re.fullmatch("eu-west-1: DynamoDB refused a call: .*ValidationException.*not valid.*", str(refused.value))
     standing = {name: register(stack, name) for name in COUNTERS}
     assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
-
-
-def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(error("ValidationException", message="not valid"))
-
-    with pytest.raises(CoordinatorError, match=r"^eu-west-1: DynamoDB refused a call: Scan: ValidationException"):
-        scheduled_run()
 
 
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:
