@@ -156,7 +156,12 @@ def _parser() -> argparse.ArgumentParser:
         lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
 
     what = "send an event to the coordinator, and print its answer"
-    events: tuple[dict[str, Any], ...] = ({"schedule": True}, {"back": True}, {"create": ["invoices"]})
+    events: tuple[dict[str, Any], ...] = (
+        {"schedule": True},
+        {"back": True},
+        {"create": ["invoices"]},
+        {"counters": True},
+    )
     examples = (shlex.quote(json.dumps(event)) for event in events)
     sent = add(lambda options: print(send(options.stack, options.event)), "send", what, *examples)
     sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
@@ -227,6 +232,8 @@ def _up(options: argparse.Namespace) -> None:
     for line in [] if first else messages:
         say(as_here(line))
     started = started or _server(options.port)
+    if first:
+        say(f"creating {len(expected)} resources")
     write_stack_of_server(started.endpoint)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)

@@ -294,7 +294,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
             raise
         raise LocalError(
             "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
-            "The demo doesn't sign. To open them, run `up` again as before, but with: -c authorization=NONE"
+            f"The demo doesn't sign. To open them, run {command('up')} as before, but with: -c authorization=NONE"
         ) from error
 
 
@@ -306,7 +306,7 @@ def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, li
             with suppress(Paused):
                 integers.append(mint(outputs["urls"][region], proxy=proxy))
     if not any(minted.values()):
-        raise LocalError("all regions are paused: run `up` again as before, but without `paused`")
+        raise LocalError(f"all regions are paused: run {command('up')} as before, but without `paused`")
     return minted
 
 
@@ -335,7 +335,8 @@ def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
 
 def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
-    exported = Deployed(stack).outputs
+    deployed = Deployed(stack)
+    exported, up = deployed.outputs, deployed.state.up
     local = exported.get(LOCAL, "")
     by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
     if by_name and not local:
@@ -344,7 +345,7 @@ def demo(stack: str) -> None:
     # The domain has no TLS here.
     exported["urls"] = {at: url.replace("https://", "http://", 1) for at, url in exported["urls"].items()}
     if local and not DOMAIN.runs():
-        raise LocalError("the process that stands for the domain has ended. To start it, run `up` again as before")
+        raise LocalError(f"the process that stands for the domain has ended; to start it: {up}")
     try:
         minted = mint_everywhere(exported, proxy)
         moved = mint_once_moved(local) if local else None
@@ -362,5 +363,5 @@ def demo(stack: str) -> None:
     print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
     if local:
         paused = f"'paused=[\"{exported['regions'][0]}\"]'"
-        print(f"take a region down:  run `up` again as before, with -c {paused} added. Within seconds,")
-        print(f"                     the domain answers from the next region: curl {local}")
+        print(f"take a region down:  {up} -c {paused}")
+        print(f"                     within seconds, the domain answers from the next region: curl {local}")

@@ -101,41 +101,36 @@ class GlobalIntegersArgs:
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
     """The counters, each an independent sequence of integers."""
     default_counter: Setting[str] = setting("", pattern=COUNTER_NAME, wanted="a counter's name", example="integers")
-    """The counter at `/`. Without it, that is the first of `counters` at the first deployment, and stays the same in
-    whatever order they are. With another one, callers of `/` may get integers that they got before, and
-    from then on it must always be set."""
+    """The [counter at `/`](api.md#the-default-counter). By default the first of `counters` at the first deployment.
+    Once set, it must stay."""
     floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
-    """Counter → integer, up to 2^52. The counter never again mints below its floor, so a floor can't be lowered. `*`
-    stands for all counters without a floor."""
+    """Counter → integer, up to 2^52. The counter never again mints below it, so a floor can't be lowered. `*` stands
+    for all counters without one."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
-    """Regions being removed. Their URLs return 410 with the regions that mint; their tables are no longer protected. A
-    region neither here nor in `regions` is deleted."""
+    """Regions [being removed](runbook.md#remove-a-region). Their URLs return 410; their tables are no longer protected.
+    A region neither here nor in `regions` is deleted."""
     window: Setting[int] = setting(100_000_000, least=1000, most=10**12)
-    """How many integers a region may mint before the coordinator must grant more, 1000 to 10^12. A lost table skips up
-    to this many for each region, or more if larger windows were granted."""
+    """How many integers a region may mint before the coordinator must grant more, 1000 to 10^12. See
+    [window and headroom](settings.md#window-and-headroom)."""
     headroom: Setting[int] = setting(10_000, least=1, most=1_000_000)
-    """How many integers a region may still mint once a change of regions has begun, 1 to 1000000. A change skips about
-    this many for each region."""
+    """How many integers a region may still mint once a change of regions has begun, 1 to 1000000."""
     schedule_minutes: Setting[int] = setting(5, least=1, most=60)
-    """Minutes between scheduled runs of the coordinator, 1 to 60. A run grants more integers and repairs what is
-    broken."""
+    """Minutes between scheduled runs of the coordinator, 1 to 60."""
     allow_url_regions: Setting[Sequence[str]] = setting([], example=["ca-west-1"])
-    """Regions where AWS now offers Function URLs, but didn't when this version was released, such as in China and
-    GovCloud."""
+    """Regions where AWS offers Function URLs only since this version was released."""
     authorization: Setting[str] = setting("AWS_IAM", choices=("AWS_IAM", "NONE"))
-    """Who may call the Function URLs and the domain. `AWS_IAM` (signed requests of allowed callers) or `NONE`
-    (everyone)."""
+    """Who may call: `AWS_IAM` (signed requests of allowed callers) or `NONE` (everyone)."""
     memory_size: Setting[int] = setting(256, least=128, most=10_240)
-    """Memory of the minting function in MB, 128 to 10240. The share of a processor grows with it."""
+    """Memory of the minting function in MB, 128 to 10240. Its share of a processor grows with it."""
     log_retention_days: Setting[int] = setting(14, choices=LOG_RETENTION_DAYS)
     """Days to keep the functions' logs; a value that CloudWatch Logs allows."""
     reserved_concurrency: Setting[int] = setting(0, least=-1, most=100_000)
-    """Limit on concurrent executions of each region's minting function. A Function URL, or a domain's API, serves at
-    most 10 requests per second for each. 0 is no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""
+    """Limit on concurrent executions of each region's minting function. Each serves up to 10 requests per second. 0 is
+    no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""
     idempotency_hours: Setting[int] = setting(24, least=1, most=8760, minting=True)
     """Hours in which a repeated Idempotency-Key returns the same integers, 1 to 8760."""
     lease: Setting[int] = setting(1, least=1, most=100_000, minting=True)
-    """The most integers that a busy function takes with one write and serves from memory, 1 to 100000; 1 is off."""
+    """The most integers that a busy function takes with one write and serves from memory, 1 (off) to 100000."""
     cors_origins: Setting[Sequence[str]] = setting(
         [], example=["https://shop.example"], pattern=ORIGIN, wanted="an origin like https://shop.example, nor *"
     )
@@ -143,32 +138,28 @@ class GlobalIntegersArgs:
     open_counters: Setting[bool] = setting(False, minting=True)
     """Whether every caller may create counters (`PUT /{counter}`) and list them (`GET /-/counters`)."""
     max_counters: Setting[int] = setting(1000, least=1, most=10_000)
-    """Callers may create counters only while there are fewer than this, 1 to 10000. Deployments and operators may
-    create more."""
+    """Callers may create counters while there are fewer than this, 1 to 10000. Deployments and operators always may."""
     api_gateway: Setting[bool] = setting(False)
-    """Whether every region also gets an API Gateway that mints without a function."""
+    """Whether every region also gets an [API Gateway](gateway.md) that mints without a function."""
     api_gateway_rate: Setting[int] = setting(1000, least=1, most=100_000)
-    """Requests per second that each region's API Gateway allows, 1 to 100000. A domain's API takes as many, unless
+    """Requests per second that each region's API Gateway allows, 1 to 100000. Also a domain's, unless
     `reservedConcurrency` limits it."""
     api_gateway_burst: Setting[int] = setting(500, least=1, most=100_000)
     """Requests that each region's API Gateway allows in one burst, above its rate, 1 to 100000."""
     domain: Setting[str] = setting(
         "", pattern=HOST, wanted="a host name in lower case, like integers.example.com", minting=True
     )
-    """A host name for the whole stack, like `integers.example.com`, up to 64 characters. The nearest healthy region
-    answers at `https://<domain>/`, each region at `https://<region>.<domain>/`."""
+    """A [host name for all regions](domain.md), like `integers.example.com`, up to 64 characters."""
     hosted_zone: Setting[str] = setting("")
-    """Name or id of the public Route 53 zone that holds `domain`. Without it, you create the records yourself; the
-    output `records` lists them."""
+    """Name or id of the public Route 53 zone that holds `domain`. Without it, you create the `records` yourself."""
     function_urls: Setting[bool] = setting(True)
-    """Whether every region has a Function URL. `false` needs `domain`; the output `urls` then has
-    `https://<region>.<domain>/`."""
+    """Whether every region has a Function URL. `false` needs `domain`."""
     alarms: Setting[Mapping[str, int]] = setting({}, wanted="alarms and integers", example={"latency": 500})
     """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
     may only be 0."""
     dashboard: Setting[bool] = setting(False)
-    """Whether there is a CloudWatch dashboard of all regions. [It costs](operations.md#what-it-costs) more than all
-    else of a small stack."""
+    """Whether there is a CloudWatch dashboard. [It costs](operations.md#what-it-costs) more than the rest of a small
+    stack."""
     alarm_emails: Setting[Sequence[str]] = setting(
         [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )
@@ -178,20 +169,19 @@ class GlobalIntegersArgs:
     )
     """Region → ARN of an SNS topic in it, to which the region's alarms are sent."""
     protect: Setting[bool] = setting(True)
-    """Deletion protection on the tables, Pulumi's `protect` on them, and a [policy](permissions.md#who-may-write) of
-    each that lets only the stack's own roles write."""
+    """Deletion protection on the tables, Pulumi's `protect`, and a [policy](permissions.md#who-may-write) that lets
+    only the stack's own roles write."""
     paused: Setting[Sequence[str]] = setting([], example=["eu-west-1"])
-    """Regions that mint nothing while they are listed. Their Function URLs return 429, their APIs without a function
-    503."""
+    """Regions that [mint nothing](permissions.md#pause-a-region) while they are listed."""
     waves: Setting[Sequence[Sequence[str]]] = setting([["first"], ["rest"]], example=[["eu-west-1"], ["rest"]])
-    """Lists of regions whose minting functions get new versions together, one list after the other. Callers reach them
-    once all regions of the list have passed a check; otherwise the deployment stops. `first` is the first of `regions`,
-    `rest` those that no wave names (without `rest`, they join the last wave). `[]` is one wave for all."""
+    """Lists of regions that get [new versions](operations.md#a-build-that-fails) together, one list after the other.
+    `first` is the first of `regions`, `rest` those that no wave names; without it, they join the last wave. `[]` is one
+    wave for all."""
     callers: Setting[Mapping[str, Sequence[str]]] = setting(
         {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}, minting=True
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
-    everyone of this account whom IAM allows may use all. Patterns may name up to 20 accounts, this one included."""
+    whoever IAM allows in this account may [use all](permissions.md#who-may-use-which-counter)."""
     iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
     """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
     permissions_boundary: Setting[str] = setting(
@@ -201,11 +191,11 @@ class GlobalIntegersArgs:
     kms_keys: Setting[Mapping[str, str]] = setting(
         {}, wanted="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
     )
-    """Region → ARN of the KMS key that encrypts the tables, log groups, functions' environments and topics there.
-    Either all regions have one, the home region included, or none."""
+    """Region → ARN of the [KMS key](permissions.md#keys) that encrypts what is stored there. All regions have one, the
+    home region included, or none."""
     budget: Setting[int] = setting(0, least=0, most=1_000_000)
-    """US dollars a month for the services used here, in these regions, up to 1000000. `alarmEmails` (up to 10 addresses
-    of 50 characters) are notified at 80 and 100 percent. 0 is no budget."""
+    """US dollars a month for the services used here, in these regions, up to 1000000; 0 is none. `alarmEmails` (up to
+    10 of 50 characters) are notified at 80 and 100 percent."""
     prefix: Setting[str] = setting(None, needed="names on AWS begin with it", example="shop")
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""
 

@@ -85,6 +85,7 @@ html_theme = "furo"
 html_title = project
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
+html_search_scorer = str(ROOT / "docs" / "site" / "search_scorer.js")
 html_copy_source = html_show_sourcelink = False
 html_domain_indices = False
 html_theme_options = {

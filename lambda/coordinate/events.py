@@ -21,10 +21,10 @@ from global_integers_core.names import (
 from .protocol.model import Deploy, Refused, desired_state_of
 from .protocol.run import Create, Delete, Grant, Run, ScheduledRun
 
-ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back")
+ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back", "counters")
 """What an event may ask for: one of these."""
 
-KEYS = (*ASKED, "count", "follows", "requested")
+KEYS = (*ASKED, "after", "count", "follows", "rate", "requested")
 CHECK_KEYS = ("build", "chosen", "code", "counter", "digest", "paused", "region", "version")
 RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
 DESIRED_KEYS = (
@@ -80,7 +80,20 @@ class Back:
     """The way back: callers reach what they reached before the newest build."""
 
 
-Request = Run | Check | Release | CheckSelf | Back
+@dataclass(frozen=True)
+class Listing:
+    """A question about all counters, which changes nothing."""
+
+    seconds: int = 0
+    """How long their rates are measured; 0: not at all."""
+    after: str = ""
+    """Only counters whose names come after this one."""
+
+
+MOST_SECONDS = 50
+"""For a rate: the AWS CLI waits 60 seconds for an answer."""
+
+Request = Run | Check | Release | CheckSelf | Back | Listing
 
 
 def request_of(event: Mapping[str, Any]) -> Request:
@@ -90,8 +103,9 @@ def request_of(event: Mapping[str, Any]) -> Request:
     `{"check": {"region": "us-east-1", "version": "12", "build": "...", "code": "...", "counter": "integers", "digest":
     "..."}}` for a new version of a minting function, the same with `url` as `{"release": {...}}` when its wave has
     passed, and `{"desired": {...}, "follows": "8f14e45f/0", "requested": 1795000000}` at its end. The schedule sends
-    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}`, `{"delete": ["invoices", ...]}` or `{"back":
-    true}`, a region without integers `{"grant": "orders", "count": 1}`.
+    `{"schedule": true}`, an operator `{"create": ["invoices", ...]}`, `{"delete": ["invoices", ...]}`, `{"back":
+    true}` or `{"counters": true}` (with `"rate": 10`, their integers per second too, measured for ten seconds; with
+    `"after": "orders"`, the names after it), a region without integers `{"grant": "orders", "count": 1}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
@@ -100,10 +114,11 @@ def request_of(event: Mapping[str, Any]) -> Request:
     asked = [key for key in ASKED if key in event]
     if len(asked) != 1:
         raise Refused(
-            f"the event has {' and '.join(asked) or 'neither schedule nor create nor delete nor back'}; it must have "
+            f"the event has {' and '.join(asked) or 'no schedule, create, delete, back or counters'}; it must have "
             'one. To create counters, send {"create": ["invoices"]}; to delete some, {"delete": ["invoices"]}; to let '
             'the coordinator check and repair everything, {"schedule": true}; to let callers reach what they reached '
-            'before the newest build, {"back": true}. Only a deployment sends anything else.'
+            'before the newest build, {"back": true}; to list all counters, {"counters": true}. Only a deployment '
+            "sends anything else."
         )
     if "create" in event:
         created = _counters(event, "create")
@@ -124,11 +139,11 @@ def request_of(event: Mapping[str, Any]) -> Request:
         return _release(_object(event, "release"))
     if "self" in event:
         return CheckSelf(str(_object(event, "self").get("build")))  # the digest isn't read: it makes another event
-    for key, request in {"schedule": ScheduledRun(), "back": Back()}.items():
+    for key, request in {"schedule": ScheduledRun(), "back": Back(), "counters": None}.items():
         if key in event:
             if event[key] is not True:
                 raise Refused(f"{key}: {event[key]!r} is not true.")
-            return request
+            return request or _listing(event)
     return _deployment(event)
 
 
@@ -169,6 +184,11 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
 def is_version(qualifier: str) -> bool:
     """Return whether this names a version, or `$LATEST`, rather than an alias. Lambda numbers versions."""
     return qualifier in ("", "$LATEST") or qualifier.isdigit()
+
+
+def _listing(event: Mapping[str, Any]) -> Listing:
+    seconds = _integer(event, "rate", least=1, most=MOST_SECONDS) if "rate" in event else 0
+    return Listing(seconds, _counter(event["after"], "after") if "after" in event else "")
 
 
 def _object(event: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from aws_client.service import set_deadline
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
 from .dynamodb.store import Store
-from .events import Back, Check, CheckSelf, Release, admissible, request_of
+from .events import Back, Check, CheckSelf, Listing, Release, admissible, request_of
 from .functions import Functions
+from .listing import listed
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
 from .protocol.model import Refused, TooMany
@@ -56,7 +57,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         regions that have yet to follow; and `registered`, how many counters this run has seen to. If there are any:
         `unfinished`, how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`,
         keys that can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns
-        `skipped` if another run is at work. What isn't a run returns what `release.py` and `self_check.py` say.
+        `skipped` if another run is at work. What isn't a run returns what `release.py`, `self_check.py` or
+        `listing.py` says.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
@@ -70,7 +72,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     try:
         request = request_of(event)
         request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
-        if isinstance(request, Check | Release | CheckSelf | Back):
+        if isinstance(request, Check | Release | CheckSelf | Back | Listing):
             return _without_run(request, invoked, qualifier)
         _run(request, statistics, context)
         statistics.failed = False
@@ -85,7 +87,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return reply(result)
 
 
-WITHOUT_RUN = frozenset({"check", "release", "self", "back"})
+WITHOUT_RUN = frozenset({"check", "release", "self", "back", "counters"})
 """What changes no layout, so that it is no run."""
 
 
@@ -99,7 +101,9 @@ def _kind(event: Mapping[str, Any], qualifier: str) -> str:
     return next((kind for key, kind in kinds.items() if key in event), "creation")
 
 
-def _without_run(request: Check | Release | CheckSelf | Back, invoked: str, qualifier: str) -> dict[str, Any]:
+def _without_run(request: Check | Release | CheckSelf | Back | Listing, invoked: str, qualifier: str) -> dict[str, Any]:
+    if isinstance(request, Listing):
+        return listed(request, lambda steps: drive(steps, _store().carry_out), time.sleep)
     carry_out, functions = _store().carry_out, Functions(invoked, os.environ["MINT_FUNCTION"])
     match request:
         case Check():
@@ -109,7 +113,7 @@ def _without_run(request: Check | Release | CheckSelf | Back, invoked: str, qual
         case CheckSelf(build):
             return check_self(invoked, qualifier, build, carry_out, functions)
         case Back():
-            return {**back(carry_out, functions)}
+            return back(carry_out, functions)
 
 
 def _store(patience: float | None = None) -> Store:

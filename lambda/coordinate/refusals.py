@@ -89,6 +89,16 @@ def nothing_released() -> Refused:
     return Refused("back: no alias was ever moved to a build, so there is nothing to go back to. Nothing was changed.")
 
 
+def not_moved(*, gone_back: bool) -> str:
+    """Return why no alias was moved back: callers have `gone_back` already, or there is no version to go back to."""
+    why = (
+        "they have gone back from the newest build already"
+        if gone_back
+        else "there is nothing to go back to: no version before the newest build has passed its checks"
+    )
+    return f"No alias was moved. Callers stay where they are, because {why}. To leave these versions, deploy."
+
+
 def unmoved(moved: Mapping[str, str], failed: Mapping[str, str]) -> Refused:
     """Return the refusal of a way back that some regions didn't take.
 

@@ -7,7 +7,7 @@ to it, nothing is done twice: a deployment that was interrupted sends the same a
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from global_integers_core.names import LIVE_ALIAS
 
@@ -20,6 +20,7 @@ from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord, finished
 from .protocol.refusals import nothing_deployed
 from .refusals import (
+    not_moved,
     nothing_released,
     outdated_release,
     paused_from_the_start,
@@ -185,11 +186,11 @@ def is_later(version: str, other: str) -> bool:
     return version.isdigit() and other.isdigit() and int(version) > int(other)
 
 
-def back(carry_out: CarryOut, functions: Functions) -> dict[str, Mapping[str, str]]:
+def back(carry_out: CarryOut, functions: Functions) -> dict[str, Any]:
     """Move the aliases of the newest build back to the versions that they led to before.
 
     A second call finds nothing to move. Return the regions that were moved `back`, and those where callers `stay`, with
-    their versions.
+    their versions; if none was moved, also the `reason`.
 
     Raises:
         Refused: nothing was ever released, or a region doesn't answer. All others have been moved.
@@ -219,4 +220,11 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Mapping[str, st
     if failed:
         raise unmoved(moved, failed)
     stay = {region: alias.version if isinstance(alias, Alias) else "" for region, alias in found.items()}
-    return {"back": moved, "stay": {region: version for region, version in stay.items() if region not in moved}}
+    reason = (
+        {} if moved else {"reason": not_moved(gone_back=any(alias.back_from == newest for alias in aliases.values()))}
+    )
+    return {
+        "back": moved,
+        "stay": {region: version for region, version in stay.items() if region not in moved},
+        **reason,
+    }

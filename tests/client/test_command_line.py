@@ -18,6 +18,7 @@ import pytest
 from global_integers import Integers, Unavailable, command_line
 from global_integers.command_line import _check_format
 from global_integers.minting import api
+from global_integers.minting.api import ApiResponse
 from global_integers.testing import Stack
 
 from components.function import archived, version
@@ -157,6 +158,37 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     assert all(row["epoch"] == 1 and row["latency_ms"] > 0 for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("answered", "ask", "why"),
+    [
+        (
+            "eu-west-1",
+            None,
+            "the counters table of eu-west-1 was lost since, or restored, so no region knows; treat it",
+        ),
+        ("us-east-1", None, "eu-west-1 has left the layout, so no region knows; treat it as minted, and look for it"),
+        ("integers.example.com", None, "eu-west-1 has left the layout, or the counters table of eu-west-1 was lost"),
+        ("us-east-1", "eu-west-1", "only eu-west-1 knows, and it has not answered; ask again later"),
+    ],
+)
+def test_an_owner_that_knows_nothing_is_explained(answered: str, ask: str | None, why: str) -> None:
+    document: dict[str, Any] = {"integer": 17, "region": "eu-west-1", "offset": 2, "stride": 3, "epoch": 1}
+    document |= {"minted": None} | ({"ask": ask} if ask else {})
+    found, _ = api.owner("orders", 17).read(ApiResponse(answered, 200, {}, b"", ""), document)
+    assert found.minted is None
+    assert found.reason.startswith(why)
+
+
+def test_an_owner_that_has_left_is_explained(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory()
+    assert stack.integers(prefer="eu-west-1").next() == 2
+    stack.regions[1].fail("left")
+
+    lines = command("owner", "2", urls=URLS).stdout.splitlines()
+    assert lines[0] == "2 of integers: eu-west-1, offset 2 of 3, not known whether minted"
+    assert lines[1].startswith("why: eu-west-1 has left the layout")
+
+
 @pytest.mark.server
 def test_the_counters_of_a_deployment_are_listed(command: Command, direct: Urls) -> None:
     command("create", "listed", urls=direct)
@@ -244,13 +276,26 @@ def test_a_rate_across_epochs_is_unknown(
     assert {row["counter"]: (row["epoch"], row["rate"]) for row in rows} == {"integers": (2, None), "orders": (2, None)}
 
 
+def test_a_new_epoch_shows_where_it_begins(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory(counters=["integers", "orders"], max_counters=9)
+    stack.integers().next()
+    stack.jump()
+    base = stack.integers()["orders"].next()
+
+    assert table_of(command("counters", urls=URLS)) == [
+        ["integers", "2", f"begins at {base}", "-"],
+        ["orders", "2", str(base), "-"],
+    ]
+    assert [row[3] for row in table_of(command("status", urls=URLS))] == [f"begins at {base}"] * 3
+
+
 def test_counters_that_are_named_need_no_list(command: Command, in_memory: Callable[..., Stack]) -> None:
     in_memory().regions[0].fail("refused")
 
     closed = command("counters", urls=URLS)
     assert (closed.status, closed.stdout) == (1, "")
     assert "refuses the request: 403: counters can't be created or listed here" in closed.stderr
-    assert closed.stderr.endswith("Or name the counters: global-integers counters orders invoices\n")
+    assert closed.stderr.endswith("Or name those to show: global-integers counters <counter> …\n")
     named = command("counters", "orders", "nothing", urls=URLS)
     orders, nothing, *reasons = table_of(named)
     assert (named.status, orders, nothing) == (1, ["orders", "1", "none yet", "-"], ["nothing", "-", "-", "-"])

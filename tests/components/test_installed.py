@@ -68,7 +68,7 @@ def test_the_five_lines_deploy_beside_a_users_own_files(installed: Path, tmp_pat
     for name in USERS_FILES:
         (tmp_path / f"{name}.py").write_text("raise AssertionError(f'{__file__} is imported')")
     page = (ROOT / "docs" / "architecture.md").read_text().partition("## Use it in another Pulumi program")[2]
-    program, test = re.findall(r"```python\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
+    (program,) = re.findall(r"```python\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
     (tmp_path / "program.py").write_text(program)
 
     done = subprocess.run(
@@ -87,11 +87,6 @@ def test_the_five_lines_deploy_beside_a_users_own_files(installed: Path, tmp_pat
     assert set(outcome["versions"]) == {
         f"{version(archived(*folders))}\n" for folders in (("mint", "aws_client"), ("coordinate", "aws_client"))
     }, "those of a checkout with the same files"
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "__main__.py").write_text(program)
-    (own / "test_program.py").write_text(test)
-    assert re.search("^1 passed", pytest_in(own, installed), re.MULTILINE)
 
 
 def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> None:
@@ -102,7 +97,7 @@ def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> 
             path.relative_to(ROOT).as_posix().replace("components/", "pulumi_global_integers/", 1)
             for folder in ("components", "global_integers_core")
             for path in (ROOT / folder).rglob("*")
-            if path.suffix in (".py", ".typed")
+            if path.suffix in (".py", ".typed") and path.parent.name != "plugin"  # Pulumi runs that in a checkout
         }
         | {
             f"pulumi_global_integers/{path.relative_to(ROOT).as_posix()}"

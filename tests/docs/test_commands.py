@@ -12,7 +12,7 @@ import jmespath
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.events import Back, request_of
+from coordinate.events import Back, Listing, request_of
 from coordinate.protocol.run import Create, Delete, ScheduledRun
 from pulumi_aws import ProviderArgs
 
@@ -165,4 +165,5 @@ def test_the_coordinator_takes_the_payloads() -> None:
         Delete(("invoices",)),
         ScheduledRun(),
         Back(),
+        Listing(10),
     }

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import global_integers.testing
 import pytest
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Page, Request
 import components
 from components.settings.args import SETTINGS
 from local.paths import ROOT
+from tests.docs.test_tasks import TASKS
 from tests.local.browser import browser
 from tools.built_site import found_in
 
@@ -121,6 +123,22 @@ def test_it_is_searched_without_a_server(site: Path, phone: Page, elsewhere: lis
 
     assert "Settings" in phone.locator("#search-results li a").all_inner_texts()
     assert elsewhere == []
+
+
+@pytest.mark.long
+@pytest.mark.needs("make", "chromium")
+def test_a_search_finds_tasks_first(site: Path, phone: Page) -> None:
+    asked = {**dict(zip(TASKS.values(), TASKS.values(), strict=True)), **TASKS}
+    asked |= {"restore a table": "Back up and restore", "archive": "Delete, archive or rename a counter"}
+    asked["3 → 4 regions"] = "Tasks"  # several headings have the word
+    found: dict[str, str] = {}
+    for question in asked:
+        phone.goto(f"{(site / 'search.html').as_uri()}?{urlencode({'q': question})}")
+        phone.wait_for_selector("#search-results li a")
+        found[question] = (
+            phone.locator("#search-results li a").first.inner_text().removeprefix("Tasks > ").replace("’", "'")
+        )
+    assert found == asked
 
 
 @pytest.mark.long

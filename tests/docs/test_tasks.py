@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -56,6 +58,20 @@ def shell(text: str) -> Sequence[list[str]]:
     return [shlex.split(part, comments=True) for line in lines for part in parts(line) if part]
 
 
+ON_ONE_MACHINE = {
+    title: shell(f"```sh\n{block}```")
+    for title, text in SECTIONS.items()
+    for block in re.findall(r"```sh\n# on one machine\n(.*?)```", text, re.DOTALL)
+}
+"""Heading → what its task looks like against `make demo`."""
+
+
+def test_a_task_for_aws_can_be_tried_on_one_machine() -> None:
+    on_aws = [title for title, text in SECTIONS.items() if {"aws", "pulumi"} & {words[0] for words in shell(text)}]
+
+    assert [title for title in on_aws if title not in ON_ONE_MACHINE] == []
+
+
 def test_every_question_has_an_answer_of_its_own() -> None:
     assert list(SECTIONS) == list(TASKS.values())
     listed = re.findall(r"\]\(#([\w-]+)\)", PAGE.partition("\n## ")[0])
@@ -84,8 +100,11 @@ def test_what_it_costs_is_what_the_other_page_says() -> None:
     text = SECTIONS["What it costs"]
     assert f"${idle:.2f} a month if nobody calls" in text
     assert f"a million integers {each}, with `lease: 100` {leased}, in blocks of 100 {block}" in text
-    (calls,) = re.findall(r"^\| a Function URL or the domain \| (\S+) \|", AUDIT, re.MULTILINE)
-    assert f"${calls} per million calls" in SECTIONS["Who minted what"]
+    rows: list[tuple[str, str]] = re.findall(
+        r"^\| (?:a Function|the same|API).* \| (\S+) \| (\S+) \|$", AUDIT, re.MULTILINE
+    )
+    said = f"${rows[0][0]} per million calls, or up to ${max(row[1] for row in rows)} with the writes into the tables"
+    assert said in SECTIONS["Who minted what"]
     (metric,) = (item.each for item in price.cases()["default"] if item.name == "custom metrics")
     assert f"would cost ${metric:.2f} a month" in SECTIONS["List all counters with their rates"]
 
@@ -179,6 +198,31 @@ def test_tasks_about_regions_and_counters_do_what_they_say(fresh: Machine) -> No
 
     renamed = up(fresh, "Delete, archive or rename a counter")
     assert mint(renamed["urls"]["us-east-1"], "bills")[1]["integer"] >= 5_000_000
+
+
+@pytest.mark.long
+def test_each_task_runs_on_one_machine_as_it_stands(fresh: Machine) -> None:
+    for title, commands in ON_ONE_MACHINE.items():
+        assert fresh.up().returncode == 0, title
+        urls = json.dumps(fresh.outputs()["urls"])
+        for words in commands:
+            done = on_machine(fresh, words, urls)
+            while "skipped" in done.stdout:  # a scheduled run is at work
+                done = on_machine(fresh, words, urls)
+            assert done.returncode == 0, (title, words, done.stdout, done.stderr)
+            assert "Nothing was moved" not in done.stdout
+            if "counters" in words[-1] and words[3:4] == ["send"]:
+                assert json.loads(done.stdout)["counters"]["orders"]["perSecond"] == 0.0
+
+
+def on_machine(machine: Machine, words: list[str], urls: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of the page: of `local`, or of the client with these URLs."""
+    if words[0] == "global-integers":
+        client = [sys.executable, "-m", "global_integers", "--urls", urls, *words[1:]]
+        environment = {**machine.environment, "PYTHONPATH": str(ROOT / "client" / "src")}
+        return subprocess.run(client, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert words[:3] == [".venv/bin/python", "-m", "local"], words
+    return machine.run(*words[3:])
 
 
 def set_path(found: dict[str, Any], path: str, value: str) -> None:

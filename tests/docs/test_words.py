@@ -233,7 +233,22 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    without_run = dict.fromkeys(("checked", "released", "unmoved", "paused", "back", "stay"), "a")
+    without_run = dict.fromkeys(
+        (
+            "checked",
+            "released",
+            "unmoved",
+            "paused",
+            "back",
+            "stay",
+            "reason",
+            "position",
+            "perSecond",
+            "unreachable",
+            "next",
+        ),
+        "a",
+    )
     return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), **without_run}
 
 

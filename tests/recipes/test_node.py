@@ -21,7 +21,8 @@ from tests.recipes.relay import Call, Relay, relay_to
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
 (_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From TypeScript (Node.js)")
-(_, GENERATE), (_, TYPED) = blocks("Typed clients")
+((_, GENERATE),) = blocks("Typed clients")
+TYPED = (HERE / "typed.ts").read_text()
 
 ALLOWED = (
     '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
@@ -42,7 +43,7 @@ WRONG = (
     ("error.detail", "error.details", "'details' does not exist"),
     ("data.integers :", "data.integer :", "'integer' does not exist"),
 )
-"""What is right on the page, a mistake, and what the compiler says of it."""
+"""What is right in the program, a mistake, and what the compiler says of it."""
 
 
 class Project:

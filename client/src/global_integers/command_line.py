@@ -152,6 +152,8 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
         return 0
     minted = {True: "minted", False: "not minted", None: "not known whether minted"}[owner.minted]
     print(f"{owner.integer} of {owner.counter}: {owner.region}, offset {owner.offset} of {owner.stride}, {minted}")
+    if owner.reason:
+        print(f"why: {owner.reason}")
     return 0
 
 
@@ -172,7 +174,7 @@ def _status(integers: Integers, options: argparse.Namespace) -> int:
         }
         answer = run(integers.client.ask(region, api.status(options.counter or ""))) if row["reachable"] else None
         if isinstance(answer, Mapping):
-            names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
+            names = ("ok", "counter", "base", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
@@ -210,9 +212,17 @@ def _cells(row: Row) -> tuple[str, ...]:
         state += ", pending"
     if row.get("regions") and row["region"] not in row["regions"]:
         state = "left"
-    position = "none yet" if type(row.get("position")) is int and row["position"] < 1 else shown("position")
+    position = _position(row.get("position"), row.get("base"))
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
     return (row["region"], state, latency, position, shown("epoch"), shown("counter"), shown("version"))
+
+
+def _position(position: int | None, base: int | None) -> str:
+    """Return the last integer of an epoch; before the first one, where it begins. `base`: None if it isn't known."""
+    if position is None:
+        return "-"
+    least = base or 1
+    return str(position) if position >= least else f"begins at {least}" if least > 1 else "none yet"
 
 
 def _counters(integers: Integers, options: argparse.Namespace) -> int:
@@ -221,7 +231,7 @@ def _counters(integers: Integers, options: argparse.Namespace) -> int:
     try:
         names = [api.checked_counter(name) for name in options.counters] or names_of(client)
     except Refused as refused:
-        _say(f"{refused}\nOr name the counters: global-integers counters orders invoices")
+        _say(f"{refused}\nOr name those to show: global-integers counters <counter> …")
         return 1
     before = states = look(client, names)
     if options.rate is not None:
@@ -238,12 +248,13 @@ def _counters(integers: Integers, options: argparse.Namespace) -> int:
 
 def _row(state: CounterState, rate: float | None) -> Row:
     regions = {region: position for region, (position, _) in state.positions.items()}
-    of_counter = {"counter": state.counter, "epoch": state.epoch, "position": state.position, "rate": rate}
+    of_counter = {"counter": state.counter, "epoch": state.epoch, "base": state.base, "position": state.position}
+    of_counter |= {"rate": rate}
     return {**of_counter, "regions": regions, "reasons": state.reasons}
 
 
 def _counter_cells(state: CounterState, rate: float | None) -> tuple[str, ...]:
-    position = "-" if state.position is None else str(state.position) if state.position > 0 else "none yet"
+    position = _position(state.position, state.base)
     return state.counter, str(state.epoch or "-"), position, "-" if rate is None else f"{rate:.1f}"
 
 

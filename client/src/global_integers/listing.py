@@ -16,6 +16,7 @@ class CounterState:
 
     Attributes:
         epoch: the newest one that a region knows; None: no region knows the counter.
+        base: no integer of this epoch is below it.
         at: the client's time of the answers.
         positions: region → the last integer that it has minted, and its stride, in that epoch.
         reasons: region → why it doesn't mint the counter.
@@ -24,12 +25,13 @@ class CounterState:
     counter: str
     at: float
     epoch: int | None = None
+    base: int = 1
     positions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def position(self) -> int | None:
-        """The largest integer minted so far; below 1 before the first one. None: unknown."""
+        """The largest integer minted so far; below `base` before the first one of the epoch. None: unknown."""
         return max((position for position, _ in self.positions.values()), default=None)
 
     def rate(self, before: "CounterState") -> float | None:
@@ -85,6 +87,7 @@ def _add(state: CounterState, asked: str, answer: Mapping[str, Any]) -> None:
     if type(epoch) is not int or type(position) is not int or type(stride) is not int or stride < 1:
         return
     if state.epoch is None or epoch > state.epoch:
-        state.epoch, state.positions = epoch, {}
+        base = answer.get("base")
+        state.epoch, state.base, state.positions = epoch, base if type(base) is int else 1, {}
     if epoch == state.epoch:
         state.positions[region] = position, stride

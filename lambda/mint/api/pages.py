@@ -68,9 +68,9 @@ ANOTHER = """<form>
 </form>"""
 
 
-def status_page(document: Mapping[str, Any], base: int) -> Response:
+def status_page(document: Mapping[str, Any]) -> Response:
     """Return a status document as a page. A position or a ceiling below the epoch's `base` is no integer yet."""
-    counter, here = escape(document["counter"]), document["region"]
+    counter, here, base = escape(document["counter"]), document["region"], document["base"] or 1
     shown = {name: _shown(document[name]) for name in STATUS}
     if document["position"] is not None:
         shown["position"] = f'<a href="../{counter}/{shown["position"]}">{shown["position"]}</a>'

@@ -168,7 +168,8 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
     """Return the counter's state in this region, as a page or as a JSON document.
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
-    this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
+    this region has minted; before the first one of an epoch, it is one stride below that, and below `base`. What isn't
+    known is null.
     """
     layouts = table.recorded(counter).layouts
     item, problem = None, None
@@ -180,12 +181,14 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
         if isinstance(error, WentBackwards):
             item = table.find(counter)
     newest = layouts[-1] if layouts else None
+    base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), None)
     document: dict[str, Any] = {
         "region": region,
         "counter": counter,
         "ok": problem is None,
         **({"reason": problem.detail} if problem else {}),
         "epoch": item.epoch if item else None,
+        "base": base,
         "position": item.issued if item else None,
         "ceiling": item.ceiling if item else None,
         "stride": item.stride if item else None,
@@ -198,8 +201,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
     if html:
         from .pages import status_page
 
-        base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
-        return status_page(document, base)
+        return status_page(document)
     return json_response(document, headers={"Vary": "Accept"})
 
 

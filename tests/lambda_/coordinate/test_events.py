@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.events import Back, Check, CheckSelf, Release, admissible, request_of
+from coordinate.events import Back, Check, CheckSelf, Listing, Release, admissible, request_of
 from coordinate.protocol.model import Deploy, Refused
 from coordinate.protocol.run import Create, Grant, ScheduledRun
 
@@ -70,6 +70,11 @@ def test_the_way_back_is_one_word() -> None:
     assert request_of({"back": True}) == Back()
 
 
+def test_a_list_of_counters_may_have_rates_and_pages() -> None:
+    assert request_of({"counters": True}) == Listing()
+    assert request_of({"counters": True, "rate": 10, "after": "orders"}) == Listing(10, "orders")
+
+
 def test_the_same_desired_state_has_the_same_text() -> None:
     turned = {**DEPLOYMENT, "desired": dict(reversed(DESIRED.items()))}
 
@@ -96,6 +101,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "check": {"check": ASKED},
     "release": {"release": ASKED},
     "back": {"back": True},
+    "counters": {"counters": True},
 }
 LATEST = ("", "$LATEST")
 """What both mean the newest code, which may not have been checked."""
@@ -162,8 +168,8 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
 @pytest.mark.parametrize(
     ("event", "has"),
     [
-        ({}, "neither schedule nor create nor delete nor back"),
-        ({"anything": 1}, "neither schedule nor create nor delete nor back"),
+        ({}, "no schedule, create, delete, back or counters"),
+        ({"anything": 1}, "no schedule, create, delete, back or counters"),
         ({"create": ["x"], "schedule": True}, "schedule and create"),
         ({"create": ["x"], "grant": "x"}, "create and grant"),
         ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
@@ -208,6 +214,12 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({"release": {**ASKED, "url": "file:///etc"}}, "release.url: 'file:///etc' is not a URL."),
         ({"release": "us-east-1"}, "release: 'us-east-1' is not an object."),
         ({"back": 1}, "back: 1 is not true."),
+        ({"counters": ["orders"]}, "counters: ['orders'] is not true."),
+        ({"counters": True, "rate": 60}, "rate: 60 is not an integer from 1 to 50."),
+        (
+            {"counters": True, "after": "A"},
+            "after: 'A' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
+        ),
         ({"self": "3f"}, "self: '3f' is not an object."),
         (
             {"check": {**ASKED, "counter": "-check"}},

@@ -374,7 +374,11 @@ def test_the_way_back_is_gone_only_once() -> None:
     released("a", functions=functions)
     back(tables(), functions)
 
-    assert back(tables(), functions) == {"back": {}, "stay": {"a": "6", "b": "6", "c": "6"}}
+    again = back(tables(), functions)
+    assert again.pop("reason").startswith(
+        "No alias was moved. Callers stay where they are, because they have gone back"
+    )
+    assert again == {"back": {}, "stay": {"a": "6", "b": "6", "c": "6"}}
     assert functions.versions() == ["6", "6", "6"]
 
 
@@ -456,6 +460,15 @@ def test_two_who_go_back_at_once_are_both_right(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(functions, "move", twice)
     assert back(tables(), functions)["back"] == {"a": "5", "b": "5", "c": "5"}
+
+
+def test_the_first_build_has_nothing_to_go_back_to() -> None:
+    functions = InMemory()
+    functions.live = {region: Alias("1", "new", since="2026-11-25T20:00:00Z", proven=True) for region in REGIONS}
+
+    found = back(tables(), functions)
+    assert (found["back"], found["stay"]) == ({}, dict.fromkeys(REGIONS, "1"))
+    assert "there is nothing to go back to" in found["reason"]
 
 
 def test_without_a_deployment_or_a_release_there_is_no_way_back() -> None:

@@ -133,7 +133,7 @@ class MintedBlock(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The region that mints an integer. `minted` is None if the region that answered doesn't know that."""
+    """The region that mints an integer. `minted` is None if that isn't known; `reason` says why, and what to do."""
 
     counter: str
     integer: int
@@ -142,6 +142,7 @@ class Owner(NamedTuple):
     stride: int
     epoch: int
     minted: bool | None
+    reason: str = ""
 
 
 class ApiResponse(NamedTuple):
@@ -220,17 +221,27 @@ def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
     if type(number) is not int or not 1 <= number <= MAX_INTEGER:
         raise ValueError(f"{number!r} is not an integer from 1 to {MAX_INTEGER}")
 
-    def read(_: ApiResponse, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
+    def read(response: ApiResponse, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
         if document.get("integer") != number:
             raise Unreadable(f"the response is about {document.get('integer')!r}")
-        minted, ask = document.get("minted"), document.get("ask")
+        region, minted, ask = str(document.get("region")), document.get("minted"), document.get("ask")
         offset, stride = _integer(document, "offset", 64), _integer(document, "stride", 64)
         known = minted if isinstance(minted, bool) else None
-        found = Owner(counter, number, str(document.get("region")), offset, stride, _integer(document, "epoch"), known)
-        return found, ask if isinstance(ask, str) else None
+        asked = ask if isinstance(ask, str) else None
+        reason = _unknown(region, response.region, asked) if known is None else ""
+        return Owner(counter, number, region, offset, stride, _integer(document, "epoch"), known, reason), asked
 
     path = f"{checked_counter(counter)}/{number}"
     return ApiRequest(f"{number} of {subject(counter)}", "GET", path, read, counter=counter, nowhere=UnknownOwner)
+
+
+def _unknown(owner: str, answered: str, ask: str | None) -> str:
+    """Return why it isn't known whether an integer was minted, and what to do. `answered`: the region, or a domain."""
+    if ask is not None:
+        return f"only {ask} knows, and it has not answered; ask again later"
+    left, lost = f"{owner} has left the layout", f"the counters table of {owner} was lost since, or restored"
+    why = lost if answered == owner else f"{left}, or {lost}" if "." in answered else left
+    return f"{why}, so no region knows; treat it as minted, and look for it in your own records"
 
 
 def create(counter: str) -> ApiRequest[bool]:

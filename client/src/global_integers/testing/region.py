@@ -251,7 +251,8 @@ class Region:
         document: dict[str, Any] = {"region": self.name, "counter": counter, "ok": not reason}
         document |= {"reason": reason} if reason else {}
         epoch = stack.epoch(counter)
-        item = {"epoch": epoch, "position": self._last(counter, epoch), "ceiling": self._granted(counter)}
+        item = {"epoch": epoch, "base": stack.base(epoch), "position": self._last(counter, epoch)}
+        item |= {"ceiling": self._granted(counter)}
         item |= {"stride": stack.stride, "fenced": left}
         document |= item if exists else dict.fromkeys(item)
         document |= {"pending": False, "regions": stack.minting() if exists else []}

@@ -1,0 +1,97 @@
+"""An operator lists all counters: what they have minted, how fast, and where they may go on."""
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import coordinate.handler
+import coordinate.listing
+import pytest
+from coordinate.handler import CoordinatorError
+from coordinate.listing import PAGE
+
+from tests.lambda_.coordinator_calls import REGIONS, create, deploy, laid_out, send
+from tests.lambda_.fixtures import Ask, Stack
+
+
+def listed(**event: Any) -> dict[str, Any]:
+    return send({"counters": True, **event})
+
+
+def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[float], None]) -> None:
+    """Let the coordinator do this between two looks, instead of sleeping."""
+    clock = SimpleNamespace(time=time.time, perf_counter=time.perf_counter, sleep=wait)
+    monkeypatch.setattr(coordinate.handler, "time", clock)
+
+
+def test_all_counters_are_listed_with_their_last_integers(stack: Stack, ask: Ask) -> None:
+    laid_out()
+    create("orders", "deleted")
+    send({"delete": ["deleted"]})
+    assert [ask("POST", "/orders", region)["document"]["integer"] for region in REGIONS] == [1, 2, 3]
+
+    found = listed()
+    assert list(found["counters"]) == ["integers", "orders"]
+    assert found["counters"]["orders"] == {"epoch": 1, "base": 1, "limit": 300_000_000, "position": 3}
+    assert found["counters"]["integers"]["position"] is None
+    assert (found["unreachable"], "next" in found) == ([], False)
+
+
+def test_a_rate_is_of_all_regions_between_two_looks(stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out()
+    create("orders")
+    clock = [1000.0]
+
+    def wait(seconds: float) -> None:
+        clock[0] += seconds
+        for region in REGIONS:
+            ask("POST", "/orders?count=100", region)
+
+    monkeypatch.setattr(coordinate.listing, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    waiting(monkeypatch, wait)
+
+    found = listed(rate=10)["counters"]
+    assert {name: each["perSecond"] for name, each in found.items()} == {"integers": 0.0, "orders": 30.0}
+    assert found["orders"]["position"] == 300
+
+
+def test_a_rate_across_epochs_is_unknown(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out()
+
+    def change(_: float) -> None:
+        deploy(*REGIONS[:2])
+
+    waiting(monkeypatch, change)
+    found = listed(rate=1)["counters"]["integers"]
+    assert (found["epoch"], found["position"], found["perSecond"]) == (2, None, None)
+
+
+def test_many_counters_come_in_pages(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out()
+    create("a", "b", "c")
+    monkeypatch.setattr(coordinate.listing, "PAGE", 2)
+
+    first = listed()
+    assert (list(first["counters"]), first["next"]) == (["a", "b"], "b")
+    last = listed(after=first["next"])
+    assert (list(last["counters"]), "next" in last) == (["c", "integers"], False)
+
+
+def test_a_page_fits_an_answer_of_lambda() -> None:
+    most = {"epoch": 10**9, "base": 2**53, "limit": 2**53, "position": 2**53, "perSecond": 10**6}
+    assert PAGE * (63 + len(str(most)) + 6) < 6_000_000
+
+
+def test_a_region_that_does_not_answer_is_named(stack: Stack) -> None:
+    laid_out()
+    stack.aws.client("dynamodb", "eu-west-1").delete_table(TableName=stack.counters)
+
+    found = listed()
+    assert found["unreachable"] == ["eu-west-1"]
+    assert list(found["counters"]) == ["integers"]
+
+
+def test_without_a_deployment_there_is_nothing_to_list(stack: Stack) -> None:
+    with pytest.raises(CoordinatorError, match="nothing is deployed yet"):
+        listed()
