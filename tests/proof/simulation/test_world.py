@@ -68,9 +68,9 @@ def test_every_answer_and_every_record_is_the_same(quick_stack: Stack, examples:
 
 
 @pytest.mark.parametrize(
-    ("over", "kept"), [(1, {}), (2, {}), (3, {3: 9}), (4, {4: 9}), (41, {41: 9}), (42, {1: 7, 42: 9})]
+    ("over", "expected"), [(1, {}), (2, {}), (3, {3: 9}), (4, {4: 9}), (41, {41: 9}), (42, {1: 7, 42: 9})]
 )
-def test_what_was_issued_long_ago_is_dropped(quick_stack: Stack, over: int, kept: dict[int, int]) -> None:
+def test_what_was_issued_long_ago_is_dropped(quick_stack: Stack, over: int, expected: dict[int, int]) -> None:
     """In the epoch 43, of which 40 past ones are kept, what was issued in the epoch 1 was on record."""
     world = World()
     for region in REGIONS:
@@ -82,7 +82,7 @@ def test_what_was_issued_long_ago_is_dropped(quick_stack: Stack, over: int, kept
     ]
     compare(world, Tables(quick_stack), [("carry_out", (record,)) for record in records])
 
-    assert world.receipts[HOME].recorded[COUNTER].issued == kept
+    assert world.receipts[HOME].recorded[COUNTER].issued == expected
 
 
 @pytest.mark.long
