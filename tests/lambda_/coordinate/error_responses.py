@@ -5,21 +5,14 @@
 
 import threading
 import time
-<<<<<<< HEAD
-=======
-from collections.abc import Callable, Mapping
->>>>>>> origin/main
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-<<<<<<< HEAD
-from tests.lambda_.aws_client.faulty_server import FaultyServer, passed_on, whole
-from tests.lambda_.in_process import SIGNED, Answer
-=======
 from proof.faulty_server import Fault, Reply, Request, Response, Server, forward
 from tests.lambda_.aws_client.faults import whole
->>>>>>> origin/main
+from tests.lambda_.in_process import Answer
 
 
 def raw(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
@@ -83,20 +76,12 @@ THROTTLES = {
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
 
 
-<<<<<<< HEAD
-class DynamoDBProxy(FaultyServer):
-=======
-Answer = Callable[[str, str, dict[str, Any]], bytes | None]
-"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
-
-
 def _last(reply: Response | bytes) -> Reply:
     """Say that the connection ends with it."""
     return reply if isinstance(reply, Response) else reply.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
 class DynamoDBProxy(Server):
->>>>>>> origin/main
     """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
 
     def __init__(self, endpoint: str) -> None:
@@ -104,25 +89,9 @@ class DynamoDBProxy(Server):
         self._endpoint = endpoint
         self.answer: Answer = as_ever
 
-<<<<<<< HEAD
-    def _turn(self, _: FaultyServer, connection: socket.socket) -> None:
-        request = self.whole(connection)
-        head, body = request.split(b"\r\n\r\n", 1)
-        (called,) = CALLED.findall(head.decode().lower())
-        (region,) = SIGNED.findall(head.decode())
-        answer = self.answer(region, called, json.loads(body))
-        if answer is None:
-            answer = passed_on(self._endpoint, request)
-        connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
-        connection.close()
-
-
-CALLED = re.compile(r"x-amz-target: dynamodb_20120810\.(\w+)")
-=======
     async def _respond(self, request: Request) -> Reply:
         answer = self.answer(request.scope[0], request.operation.lower(), request.document)
         return await forward(self._endpoint, request) if answer is None else answer
->>>>>>> origin/main
 
 
 def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:

@@ -10,13 +10,8 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError
 
-<<<<<<< HEAD
-from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import whole
-=======
 from local.aws_clients import Aws
-from tests.lambda_.aws_client.faults import answering, certified, whole
->>>>>>> origin/main
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
@@ -159,30 +154,6 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
     assert everything(stack, *REGIONS) == before
 
 
-<<<<<<< HEAD
-=======
-def test_a_region_with_another_certificate_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    with answering(b"", tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
-        reach_at(stack.monkeypatch, stranger.url, EU)
-        assert scheduled_run()["pending"] == [EU]
-
-
-def test_a_region_without_an_ip_address_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    real = socket.getaddrinfo
-
-    def unknown(host: Any, *more: Any, **options: Any) -> Any:
-        if host == "dynamodb.invalid":
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return real(host, *more, **options)
-
-    laid_out()
-    stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    reach_at(stack.monkeypatch, "http://dynamodb.invalid", EU)
-    assert scheduled_run()["pending"] == [EU]
-
-
->>>>>>> origin/main
 def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:
     """Answer these operations on one counter's item."""
 

@@ -27,13 +27,8 @@ from coordinate.protocol.operations import (
 )
 
 from global_integers_core.lattice import Layout
-<<<<<<< HEAD
-from tests.lambda_.aws_client.faulty_server import whole
-from tests.lambda_.coordinate.error_responses import stopped_clock
-=======
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinate.error_responses import DynamoDBProxy, stopped_clock
->>>>>>> origin/main
+from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
 from tests.lambda_.coordinator_calls import HOME, put_item
 from tests.lambda_.coordinator_calls import register as stored_register
