@@ -5,13 +5,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from proof.faulty_server import Fault, Reply, Request, Response, Server, forward
 from tests.lambda_.aws_client.faults import whole
+from tests.lambda_.in_process import Answer
 
 
 def raw(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
@@ -73,10 +74,6 @@ THROTTLES = {
     "429 without a body": raw(429),
 }
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
-
-
-Answer = Callable[[str, str, dict[str, Any]], bytes | None]
-"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
 
 
 def _last(reply: Response | bytes) -> Reply:
