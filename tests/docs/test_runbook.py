@@ -16,9 +16,9 @@ from components.coordinator.deployment import (
     changes,
 )
 from components.function import RUNTIME
+from components.monitoring.alarms import ALARMS
+from components.names import ResourceNames
 from components.settings import SettingsError
-from components.settings.names import ResourceNames
-from components.settings.rules import THRESHOLDS
 from local.paths import ROOT
 from tests.components.running import config, settings
 
@@ -98,7 +98,7 @@ def test_each_command_of_the_first_deployment_says_what_it_prints() -> None:
 
 def test_the_first_deployment_has_the_names_of_its_stack() -> None:
     names = ResourceNames("global-integers-trial")
-    every = {name for name in vars(names).values() if name != names.prefix} | {names.alarm(key) for key in THRESHOLDS}
+    every = {name for name in vars(names).values() if name != names.prefix} | {names.alarm(key) for key in ALARMS}
     named = set(re.findall(r"global-integers-trial-[\w-]+", FIRST))
 
     assert {names.mint_function, names.counters_table, names.gateway_api} <= named <= every

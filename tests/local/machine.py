@@ -95,9 +95,12 @@ class Machine:
         if (self.folder / "server.json").exists():
             self.run("down")
 
-    def kill(self, sign: signal.Signals = signal.SIGKILL) -> None:
-        """End the server and its functions, as a crash does or, with SIGTERM, a shutdown. Wait for the server's end."""
-        pid = self.server()
+    def kill(self, sign: signal.Signals = signal.SIGKILL, name: str = "server") -> None:
+        """End the server and its functions, as a crash does or, with SIGTERM, a shutdown. Wait for the server's end.
+
+        `name` is another process's, `gateway` or `domain`.
+        """
+        pid = self.server(name)
         os.killpg(pid, sign)
         deadline = time.monotonic() + HANGING
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -108,9 +111,9 @@ class Machine:
     def outputs(self) -> dict[str, Any]:
         return json.loads(self.run("outputs", "--json").stdout)
 
-    def server(self) -> int:
-        """Return the server's process."""
-        return json.loads((self.folder / "server.json").read_text())["pid"]
+    def server(self, name: str = "server") -> int:
+        """Return the server's process, or another one's that is recorded under this name."""
+        return json.loads((self.folder / f"{name}.json").read_text())["pid"]
 
     @property
     def port(self) -> int:

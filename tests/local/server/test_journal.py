@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import HANGING, Machine, integers_of, mint, up
 
 pytestmark = pytest.mark.server
@@ -292,6 +292,12 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-50])
 
 
+def of_another_version(path: Path) -> None:
+    changed = path.read_bytes().replace(b'["set",', b'["put",')
+    assert changed != path.read_bytes()
+    path.write_bytes(changed)
+
+
 def overwritten(path: Path) -> None:
     path.write_bytes(b"\x00\xff" + path.read_bytes()[2:])
 
@@ -314,6 +320,7 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
     (journal,) = (fresh.folder / "saved").glob("journal-*")
     damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
     damages += [(journal, overwritten), (journal, of_another_type), (journal, removed)]
+    damages += [(journal, of_another_version)]
     archive = next((fresh.folder / "saved").glob("lambda-blobs/*.zip"))
     damages += [(archive, cut), (archive, removed)]
 

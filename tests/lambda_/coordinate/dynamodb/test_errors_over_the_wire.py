@@ -14,8 +14,8 @@ from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import ReadItem
 
-from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import FaultyServer, certified, whole
+from local.aws_clients import Aws
+from tests.lambda_.aws_client.faults import answering, certified, whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
@@ -190,7 +190,7 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
 
 def test_a_region_with_another_certificate_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
-    with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
+    with answering(b"", tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
         reach_at(stack.monkeypatch, stranger.url, EU)
         assert scheduled_run()["pending"] == [EU]
 

@@ -31,7 +31,7 @@ from coordinate.protocol.operations import (
 )
 
 from global_integers_core.lattice import Layout
-from tests.lambda_.aws_client.faulty_server import whole
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import DynamoDBProxy, stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
 from tests.lambda_.coordinator_calls import HOME, put_item, reach_at
