@@ -207,11 +207,13 @@ def _registers(registers: Mapping[str, Register | Absent]) -> dict[str, str]:
 
 
 def _sees_more(deployment: Deploy, record: DeploymentRecord) -> Steps[bool]:
-    """Return whether the preview saw the recreated layouts table, while the restored record still names the old one.
+    """Return whether the preview saw the recreated layouts table, empty, and another run has put back the record.
 
-    An outdated deployment names the table before.
+    The record still names the table before, also once every register is back. An outdated deployment names that one,
+    too, or was requested before.
     """
-    if not record.restored or deployment.desired.layouts_label == record.desired.layouts_label:
+    desired = record.desired
+    if deployment.desired.layouts_label == desired.layouts_label or deployment.requested < record.requested:
         return False
     return (yield from _names_the_present_table(deployment.desired))
 
