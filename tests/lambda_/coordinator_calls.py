@@ -282,14 +282,6 @@ def copy(stack: AllTables, counter: str = "integers") -> Copy[Register] | None:
     return copy_of(register_of)(found) if found else None
 
 
-def put_copy(stack: AllTables, new: Copy[Register]) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=attributes_of(new))
-
-
-def delete_copy(stack: AllTables, counter: str = "integers") -> None:
-    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.mirror, Key={"counter": {"S": counter}})
-
-
 def _found(stack: Tables, region: str, table: str, key: str) -> dict[str, Any] | None:
     client: Any = stack.aws.client("dynamodb", region)
     return client.get_item(TableName=table, Key={"counter": {"S": key}}).get("Item")

@@ -8,12 +8,12 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.lambda_.aws_client.faulty_server import FaultyServer, passed_on, whole
+from tests.lambda_.in_process import SIGNED, Answer
 
 
 def raw(status: int, body: bytes = b"", more: str = "") -> bytes:
@@ -77,10 +77,6 @@ THROTTLES = {
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
 
 
-Answer = Callable[[str, str, dict[str, Any]], bytes | None]
-"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
-
-
 class DynamoDBProxy(FaultyServer):
     """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
 
@@ -102,7 +98,6 @@ class DynamoDBProxy(FaultyServer):
 
 
 CALLED = re.compile(r"x-amz-target: dynamodb_20120810\.(\w+)")
-SIGNED = re.compile(r"Credential=\w+/\d+/([^/]+)/")
 
 
 def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:
