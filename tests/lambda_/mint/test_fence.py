@@ -3,18 +3,13 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 
 import mint.table as mint_table
 import pytest
 from aws_client.service import set_deadline
-from coordinate.protocol.model import Item
 from mint import minting
 from mint.model import CeilingReached
-
-from tests.lambda_.coordinator_calls import put_item
-from tests.lambda_.fixtures import Ask, Stack
 
 BLOCK = mint_table.Block(7, 3, 1)
 FENCED = CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=True, attributes={}))
@@ -24,25 +19,6 @@ def minted_by(monkeypatch: pytest.MonkeyPatch, mint: Callable[[], mint_table.Blo
     """Return what is minted from a table whose writes are calls of `mint`."""
     monkeypatch.setattr("mint.minting.minter", lambda: SimpleNamespace(mint=lambda _: mint()))
     return minting.mint("integers", None)[0]
-
-
-def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
-    put_item(stack, "us-east-1", Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True))
-
-    response = ask()
-
-    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
-
-
-def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    fenced = Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True)
-    put_item(stack, "us-east-1", fenced)
-    opened = replace(fenced, issued=97, ceiling=10**9, epoch=2, fenced=False)
-    monkeypatch.setattr("mint.minting.MAX_WAIT", 600)  # the first wait is short, but this machine may be slow
-    monkeypatch.setattr("mint.minting.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
-
-    assert ask()["document"]["integer"] == 100
 
 
 def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:

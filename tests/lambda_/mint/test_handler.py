@@ -11,11 +11,8 @@ from aws_client.service import ATTEMPTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import received
-from mint.model import Block, CounterItem, NoItem
 from mint.table import CounterTable
 
-from global_integers_core.lattice import MAX_INTEGER, Layout
-from global_integers_core.records import Recorded
 from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack, forget
@@ -57,46 +54,13 @@ odd_event = st.dictionaries(
 )
 
 
-class Table:
-    def mint(self, _: str) -> Block:
-        return Block(1, 3, 1)
-
-    def mint_block(self, _: str, count: int) -> Block:
-        return Block(1, 3, count)
-
-    def recorded(self, _: str) -> Recorded:
-        return Recorded((Layout(1, 1000, ("us-east-1", "eu-west-1")),))
-
-    def find(self, counter: str) -> CounterItem | None:
-        return CounterItem(2000, 3, MAX_INTEGER, 1, fenced=False, attributes={}) if counter == "integers" else None
-
-    def item(self, counter: str) -> CounterItem:
-        item = self.find(counter)
-        if item is None:
-            raise NoItem
-        return item
-
-
-class Receipts:
-    def find(self, _key: object, _count: int) -> None:
-        return None
-
-    def keep(self, _key: object, block: Block) -> tuple[Block, bool]:
-        return block, False
-
-
 @pytest.fixture
-def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables in memory: no request of this test needs a real one."""
-    monkeypatch.setattr(mint.minting, "table", Table)
-    monkeypatch.setattr(mint.minting, "minter", Table)
-    monkeypatch.setattr(mint.minting, "receipts", Receipts)
-    monkeypatch.setenv("DEFAULT_COUNTER", "integers")
-    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+def _laid_out(stack: Stack) -> None:
+    laid_out()
 
 
-@pytest.mark.usefixtures("_in_place")
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.usefixtures("_laid_out")
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(event | odd_event)
 def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     response = mint.handler.handler(event, None)

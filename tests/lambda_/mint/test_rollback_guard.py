@@ -120,6 +120,7 @@ def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
 )
 def test_what_was_never_opened_may_be_put_lower(ask: Ask, stack: Stack, lower: Item) -> None:
     """Nothing was minted from an item that is being opened, so a lower one in its place repeats nothing."""
+    stack.monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
     put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=60_001, epoch=2, fenced=True, opening="a run"))
     assert ask("POST", warm=True)["statusCode"] == 503
     put_item(stack, HOME, lower)
