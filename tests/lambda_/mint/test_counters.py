@@ -102,7 +102,11 @@ def test_the_list_has_every_counter_once_in_one_read_a_page(ask: Ask, stack: Sta
     laid_out(counters=[*names, "-check"])
     open_counters(stack)
     calls: list[str] = []
-    stack.monkeypatch.setattr(stack.aws, "answer", lambda _region, operation, _request: calls.append(operation))
+
+    def count(_region: str, operation: str, _request: Any) -> None:
+        calls.append(operation)
+
+    stack.monkeypatch.setattr(stack.aws, "answer", count)
     after, found, pages = "", list[str](), 0
     while pages == 0 or (after and pages < 10):
         page = ask("GET", f"/-/counters?limit={limit}{after}")["document"]

@@ -1,5 +1,7 @@
 """The integers that a caller of a region's URL gets."""
 
+from typing import Any
+
 import pytest
 
 from tests.lambda_.coordinator_calls import delete_item, item, laid_out
@@ -57,7 +59,7 @@ def test_a_counter_without_an_item_is_never_begun(ask: Ask, stack: Stack, path: 
     ],
 )
 def test_a_refused_request_mints_nothing(
-    ask: Ask, stack: Stack, method: str, path: str, headers: dict[str, str], status: int
+    ask: Ask, stack: Stack, method: str, path: str, headers: dict[str, Any], status: int
 ) -> None:
     laid_out()
     before = item(stack, "us-east-1")
