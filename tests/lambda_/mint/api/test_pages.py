@@ -201,6 +201,7 @@ def test_who_asks_for_no_page_gets_documents(ask: Ask, stack: Stack, accept: str
     ("path", "status", "root"),
     [
         ("/integers/0", 404, "../"),
+        ("/nothing/7", 404, "../"),
         ("/integers/9007199254740991", 503, "../"),
         ("/-/status?counter=Orders", 400, "../"),
         ("/-/counters", 403, "../"),
