@@ -75,14 +75,6 @@ def test_the_block_halves_when_it_is_not_used_up(stack: Stack, function: Functio
     assert taken == [19, 19, 19, 19, 21, 21, 22, 23, 24, 25]
 
 
-def test_with_leases_off_every_integer_takes_one_write(stack: Stack, function: Function) -> None:
-    laid_out("us-east-1")
-    leases = function(1)
-    for n in range(1, 10):
-        assert mints(leases, 1) == [n]
-        assert issued(stack) == n
-
-
 def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Stack, function: Function, clock: Clock) -> None:
     laid_out("us-east-1")
     leases = function(100)

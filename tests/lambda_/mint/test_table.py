@@ -10,7 +10,7 @@ from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
 from mint.table import ATTEMPTS, CounterTable
 
-from tests.lambda_.coordinator_calls import deploy, laid_out, make_table, put_item
+from tests.lambda_.coordinator_calls import laid_out, make_table, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 
@@ -68,19 +68,6 @@ def test_a_stray_item_is_unavailable_and_logged(
     status = ask("GET", "/-/status")
     assert (status["statusCode"], status["document"]["ok"]) == (200, False)
     assert status["document"]["reason"] == response["document"]["detail"]
-
-
-def test_a_warm_function_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
-    laid_out()
-    table = CounterTable(stack.counters)
-    assert list(table.mint("integers").integers()) == [1]
-    assert list(table.mint_block("integers", 2).integers()) == [4, 7]
-
-    deploy("us-east-1", "us-west-2")
-
-    block = table.mint_block("integers", 2).integers()
-    assert block[1] - block[0] == 2
-    assert block[0] > 30_000
 
 
 @pytest.mark.parametrize(("changes", "status"), [(ATTEMPTS - 1, 200), (ATTEMPTS, 503)])
