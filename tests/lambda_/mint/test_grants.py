@@ -73,7 +73,6 @@ def test_a_region_that_has_too_few_asks_and_the_caller_soon_retries(
     ask: Ask, stack: Stack, sent: Sent, at: Callable[[float], None]
 ) -> None:
     put_item(stack, HOME, replace(USED_UP, ceiling=16))
-
     put_item(stack, HOME, USED_UP, "orders")
 
     response = ask("POST", "/?count=3")

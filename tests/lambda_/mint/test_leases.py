@@ -9,9 +9,9 @@ from typing import Protocol
 import mint.minting
 import pytest
 from coordinate.protocol.model import Item
-from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.model import Block, CeilingReached
-from mint.table import CounterTable, RollbackGuard
+from mint.leases import LIFETIME, Leases
+from mint.model import CeilingReached
+from mint.table import CounterTable
 
 from tests.lambda_.coordinator_calls import HOME, PATIENCE, REGIONS, deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
@@ -105,22 +105,14 @@ def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
     assert [leases.mint(name).first for name in ("integers", "orders") * 5] == [n for n in range(1, 6) for _ in "ab"]
 
 
-def test_a_function_keeps_no_more_than_so_many() -> None:
-    class Table:
-        seen = RollbackGuard()
+def test_a_function_keeps_no_more_than_so_many(stack: Stack, function: Function) -> None:
+    stack.monkeypatch.setattr("mint.leases.MAX_COUNTERS", 2)
+    laid_out("us-east-1", counters=["a", "b", "c"])
+    leases = function()
 
-        def mint(self, _: str) -> Block:
-            return Block(1, 1, 1)
-
-        def mint_block(self, _: str, count: int) -> Block:
-            return Block(1, 1, count)
-
-    leases = Leases(Table(), 100)  # pyright: ignore[reportArgumentType]
-    for n in range(MAX_COUNTERS + 50):
-        leases.mint(f"c{n}")
-
-    assert len(leases._leases) == MAX_COUNTERS
-    assert "c0" not in leases._leases
+    assert [mints(leases, 2, name) for name in "abc"] == [[1, 2]] * 3
+    assert [issued(stack, name) for name in "abc"] == [3] * 3, "each has another integer leased"
+    assert [mints(leases, 1, name) for name in "cba"] == [[3], [3], [4]], "the oldest lease was dropped"
 
 
 def test_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:

@@ -143,6 +143,7 @@ def test_the_list_has_only_a_callers_own_counters(send: Send, stack: Stack) -> N
         ("arn:aws:iam::123456789012:user/teams/*", ALICE, True),
         ("arn:aws:iam::123456789012:user/*", ALICE, True),
         ("arn:aws:iam::123456789012:user/alice", ALICE, False),
+        ("arn:aws:iam::123456789012:user/*:b", "arn:aws:iam::123456789012:user/a:c:b", True),
         (f"{ROLE}/*", ALICE, False),
         ("arn:aws:iam::123456789012:user/*", SHOP, False),
         ("*", SHOP, True),
