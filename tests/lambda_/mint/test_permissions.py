@@ -150,6 +150,7 @@ def test_the_list_has_only_a_callers_own_counters(send: Send, stack: Stack) -> N
         ("arn:aws:iam::*:role/shop-web", SHOP, True),
         ("arn:aws:iam::*:role/shop", "arn:aws:iam::123456789012:user/x:role/shop", False),
         (f"{ROLE}/a", "arn:aws:sts::123456789012:federated-user/x:assumed-role/a/b", False),
+        ("arn:aws:iam::*:federated-user/x:role/a", "arn:aws:sts::1:federated-user/x:assumed-role/a/b", False),
         ("arn:aws:iam::*:user/x:role/a", "arn:aws:iam::123456789012:user/x:assumed-role/a/b", False),
     ],
 )
