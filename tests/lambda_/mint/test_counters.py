@@ -143,6 +143,6 @@ def test_a_refused_creation_is_not_asked_again_for_a_minute(
     assert "maxCounters" in refused["document"]["detail"]
     assert asked == [["invoices"]]
     assert ask("PUT", "/integers", warm=True)["statusCode"] == 200  # it exists
-    now[0] += 61
+    now[0] += 60
     assert ask("PUT", "/tickets", warm=True)["statusCode"] == 403
     assert asked == [["invoices"], ["integers"], ["tickets"]]

@@ -173,11 +173,11 @@ def test_nobody_asks_for_what_cant_be_granted(
 ) -> None:
     top = MAX_INTEGER - MAX_INTEGER % 3
     put_item(stack, HOME, Item(issued=top, stride=3, ceiling=top, epoch=1), "ended")
-    put_item(stack, HOME, Item(issued=top - 30, stride=3, ceiling=top - 30, epoch=1), "ending")
+    put_item(stack, HOME, Item(issued=MAX_INTEGER - 30, stride=3, ceiling=MAX_INTEGER - 30, epoch=1), "ending")
     put_item(stack, HOME, USED_UP)
 
     assert ask("POST", "/ended")["statusCode"] == 503
-    assert ask("POST", "/ending?count=12")["statusCode"] == 503
+    assert ask("POST", "/ending?count=11")["statusCode"] == 503
     assert ask("POST", "/missing")["statusCode"] == 404
     for path in ("/-/health", "/-/status", "/-/status?counter=orders"):
         ask("GET", path)  # asks nothing of the coordinator either
@@ -186,8 +186,8 @@ def test_nobody_asks_for_what_cant_be_granted(
     assert (sent, asked(stack)) == ([], None)
 
     monkeypatch.delenv("LEAVING")
-    assert ask("POST", "/ending?count=9")["statusCode"] == 503
-    assert sent == [(COORDINATOR, {"grant": "ending", "count": 9})]
+    assert ask("POST", "/ending?count=10")["statusCode"] == 503
+    assert sent == [(COORDINATOR, {"grant": "ending", "count": 10})]
 
 
 def test_a_fence_that_stays_asks_once_its_wait_is_over(

@@ -50,7 +50,7 @@ def issued(stack: Stack, counter: str = "integers") -> int:
 
 
 def mints(leases: Leases, count: int, counter: str = "integers") -> list[int]:
-    return [leases.mint(counter).first for _ in range(count)]
+    return [n for _ in range(count) for n in leases.mint(counter).integers()]
 
 
 def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack, function: Function) -> None:

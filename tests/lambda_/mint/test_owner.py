@@ -253,6 +253,7 @@ def test_a_table_answers_only_for_epochs_that_it_was_given(
     item = StoredItem(100, 1, 200, 3, False, attributes)
 
     assert minted(integer, OwningRegion("b", 2, 4, 2), item, Recorded(layouts, recorded)) is expected
+    assert minted(integer, OwningRegion("b", 2, 4, 4), item, Recorded(layouts, recorded)) is False, "not begun here yet"
 
 
 def test_a_lost_record_names_no_owner_until_it_is_written_again(stack: Stack, ask: Ask) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from coordinate.protocol.model import Item
 from mint.api.pages import colour_of, owner_page, page, problem_page, status_page
+from mint.api.problems import VERSION
 from mint.api.request import Problem
 from mint.model import CounterItem
 
 from global_integers_core.lattice import Layout
+from local.paths import ROOT
 from tests.lambda_.coordinator_calls import deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
@@ -272,6 +274,7 @@ def test_the_status_says_where_the_counter_stands(
     assert html["headers"]["Vary"] == document["headers"]["Vary"] == "Accept"
     assert ask("HEAD", "/-/status", accept=BROWSER) == {**html, "body": ""}
 
+    assert Path(VERSION) == ROOT / "lambda" / "version.txt", "beside the function's packages"
     (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
     monkeypatch.setattr("mint.api.problems.VERSION", tmp_path / "version.txt")
     monkeypatch.setenv("BUILD", "9d07b2c4e1f8")

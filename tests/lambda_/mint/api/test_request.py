@@ -125,6 +125,12 @@ NAMES = (
         *((path, "", None, 404, "not a counter's path") for path in (*NAMES, "/a%20/b", "/-/1")),
         *((path, "", None, 404, "the path ends with a slash") for path in ("/orders/", "//orders/", "/-/")),
         ("/a/b/c", "", None, 404, "there is no such path"),
+        # of a long text, only so much is repeated
+        (f"/{'a' * 64}/", "", None, 404, f"the counter is at /{'a' * 63}, an integer's owner at /{'a' * 63}/"),
+        (f"/integers/{'9' * 41}", "", None, 404, f"^'{'9' * 40}' is"),
+        ("/", f"count={'9' * 41}", None, 400, f"^count '{'9' * 40}' is"),
+        ("/-/status", f"counter={'A' * 64}", None, 400, f"^counter '{'A' * 63}' does"),
+        ("/-/counters", f"after={'A' * 41}", None, 400, f"^after '{'A' * 40}' is"),
         ("/" + "a" * 1023, "", None, 404, "not a counter's path"),
         ("/" + "a" * 1024, "", None, 414, "more than 1024"),
         ("/-/status", "counter=Orders", None, 400, "^counter 'Orders' does not match"),
@@ -148,14 +154,14 @@ def test_what_is_wrong_is_refused_and_said(
 @pytest.mark.parametrize(
     ("path", "methods", "allow"),
     [
-        ("/", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"], "GET, POST"),
+        ("/", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "X" * 21], "GET, POST"),
         ("/orders", ["HEAD", "DELETE"], "GET, POST, PUT"),
         *((path, ["POST", "PUT"], "GET, HEAD") for path in ("/orders/7", "/-/health", "/-/status", "/-/counters")),
     ],
 )
 def test_a_method_that_is_not_possible_says_which_are(event: Make, path: str, methods: list[str], allow: str) -> None:
     for method in methods:
-        with pytest.raises(Problem) as problem:
+        with pytest.raises(Problem, match=f"^{method[:20]} is not possible") as problem:
             read(event(method, path))
         assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
 
