@@ -10,6 +10,7 @@ from mint.api.request import Problem, received
 
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.mint.api.test_request import brief
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -68,6 +69,7 @@ def short(last: int, count: int) -> str:
         *(("/?count=1001", accept, SHORT, short(3001, 1001)) for accept in ("*/*", JSON, f"{TEXT}, {JSON};q=0.5")),
         *(("/?count=100000", accept, SHORT, short(299_998, 100_000)) for accept in (TEXT, SHORT)),
     ],
+    ids=brief,
 )
 def test_the_client_chooses_the_format(
     ask: Ask, stack: Stack, path: str, accept: str, media_type: str, body: str

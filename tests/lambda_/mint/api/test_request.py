@@ -93,6 +93,11 @@ def test_an_event_is_read(event: Make, method: str, path: str, query: str, expec
     assert read(event(method, path, query)) == expected
 
 
+def brief(value: object) -> str:
+    """Return a parameter in a test's id."""
+    return str(value)[:40]
+
+
 COUNTS = (
     *("count=0", "count=-1", "count=100001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01"),
     *("count=1.0", "count=%201", "count=+1", "count=٣", "count=9999999999999999999999", "count=1%00", "count=1%2B1"),
@@ -141,6 +146,7 @@ NAMES = (
             for after in ("", "Orders", "/standing", "a/b", "a/layouts/layouts")
         ),
     ],
+    ids=brief,
 )
 def test_what_is_wrong_is_refused_and_said(
     event: Make, path: str, query: str, key: str | list[str] | None, status: int, said: str
