@@ -6,9 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +21,7 @@ from global_integers.testing import Stack
 
 from components.function import archived, version
 from local.paths import ROOT
+from proof.faulty_server import Request, Response, Server
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 from tests.local.machine import Machine
 
@@ -118,24 +117,15 @@ def test_a_domain_is_enough(command: Command, direct: Urls) -> None:
 
 def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
-    asked: list[str] = []
 
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response_only(403)
-            self.end_headers()
+    async def refuse(_: Request) -> Response:
+        return Response(403)
 
-        def log_message(self, *_: Any, **__: Any) -> None:
-            """Print nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
+    with Server(refuse) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
         done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
-        server.shutdown()
 
-    assert asked == ["http://integers.example.com/-/status?counter=orders"]
+    assert [request.path for request in proxy.requests] == ["http://integers.example.com/-/status?counter=orders"]
     assert (done.status, done.stdout) == (1, "")
 
 
@@ -339,7 +329,7 @@ def test_check_finds_what_is_wrong(
     swapped = command("check", urls={first[0]: second[1], second[0]: first[1]})
     assert swapped.status == 1
     assert f"wrong: {first[0]}: the default counter: the response is of the region {second[0]!r}" in swapped.stdout
-    proxies["eu-west-1"].edit = of_two_regions
+    proxies["eu-west-1"].edit(of_two_regions)
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
@@ -351,7 +341,7 @@ def test_check_finds_what_is_wrong(
 def test_a_region_that_is_unreachable_fails_the_check(
     command: Command, proxies: dict[str, RegionProxy], urls: Urls
 ) -> None:
-    proxies["us-east-1"].fault = "cut"
+    proxies["us-east-1"].fail("cut")
 
     status = command("status", urls=urls)
     assert status.status == 1
@@ -365,13 +355,13 @@ def test_a_region_that_is_unreachable_fails_the_check(
 
 @pytest.mark.server
 def test_a_paused_region_is_called_so(command: Command, proxies: dict[str, RegionProxy], urls: Urls) -> None:
-    proxies["us-east-1"].fault = "429"
+    proxies["us-east-1"].fail("429")
 
     paused = f"us-east-1: 429: {api.PAUSED}"
     assert paused in command("status", urls=urls).stdout.splitlines()
     assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
     for proxy in proxies.values():
-        proxy.fault = "429"
+        proxy.fail("429")
     with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
         integers.next()
 
@@ -507,7 +497,7 @@ def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None
 @pytest.mark.server
 def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(proxies: dict[str, RegionProxy], urls: Urls) -> None:
     for proxy in proxies.values():
-        proxy.fault = "hang"
+        proxy.fail("hang")
     command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
     with subprocess.Popen(command, env=environment_of(urls), stderr=subprocess.PIPE, text=True) as process:
         proxies["us-east-1"].until(lambda: proxies["us-east-1"].mints > 0)

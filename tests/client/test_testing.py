@@ -33,12 +33,11 @@ from global_integers.testing import region as region_in_memory
 from global_integers_core.names import reserved
 from local.paths import ROOT
 from tests.client.clients import Clock, EventRecorder, Tasks
-from tests.client.region_proxies import HANG, PATIENT, RegionProxy
-from tests.client.region_proxies import Fault as ProxyFault
+from tests.client.region_proxies import FAULTS, HANG, PATIENT, Failure, RegionProxy
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
-AS_PROXIES: dict[Fault, ProxyFault] = {
+AS_PROXIES: dict[Fault, Failure] = {
     "timeout": "hang",
     "response lost": "cut after",
     "throttled": "429",
@@ -87,7 +86,7 @@ class Real:
 
     def _silent(self) -> set[str]:
         """Return the URLs of the regions that don't respond."""
-        return {proxy.url for proxy in self.proxies.values() if proxy.fault == "hang"}
+        return {proxy.url for proxy in self.proxies.values() if FAULTS["hang"] in proxy.faults}
 
     def _http(self) -> Any:
         """Return an HTTP client that soon gives up regions that don't respond, and waits long for the others."""
@@ -103,7 +102,7 @@ class Real:
         return made(trust_env=False, event_hooks={"request": [hook]})
 
     def fail(self, region: str, fault: Fault) -> None:
-        self.proxies[region].fault = AS_PROXIES[fault]
+        self.proxies[region].fail(AS_PROXIES[fault])
 
     def refuse(self, region: str) -> None:
         """Let nothing listen at a region's URL."""

@@ -22,7 +22,7 @@ from coordinate.dynamodb.encoding import (
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from global_integers_core.records import RECORD_KEY
-from local.resources import Aws
+from local.aws_clients import Aws
 
 HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]

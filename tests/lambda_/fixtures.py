@@ -15,7 +15,7 @@ import pytest
 from aws_client.service import DynamoDB, ServiceError
 
 from components.settings.args import minting_environment
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.lambda_.coordinator_calls import PATIENCE, make_table
 from tests.lambda_.in_process import answer_in_process
 

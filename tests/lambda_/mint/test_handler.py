@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mint.api.request import received
 from mint.table import CounterTable
 
-from tests.lambda_.aws_client.faulty_server import whole
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
 

@@ -11,7 +11,7 @@ from mint.model import Block, RequestRefused
 from mint.receipts import Receipts, receipt_of
 from mint.table import CounterTable
 
-from tests.lambda_.aws_client.faulty_server import whole
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError
 
-from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import whole
+from local.aws_clients import Aws
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,

@@ -27,7 +27,7 @@ from coordinate.protocol.operations import (
 )
 
 from global_integers_core.lattice import Layout
-from tests.lambda_.aws_client.faulty_server import whole
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
 from tests.lambda_.coordinator_calls import HOME, put_item
@@ -78,7 +78,8 @@ def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack)
 class Server:
     """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, here: InProcess) -> None:
+        self.here = here
         self.calls: list[str] = []
         self.waiting: dict[tuple[str, str], list[bytes]] = {}
 
@@ -90,8 +91,9 @@ class Server:
 
 @pytest.fixture
 def server(stack: Stack) -> Server:
-    server, here = Server(), stack.aws
+    here = stack.aws
     assert isinstance(here, InProcess)
+    server = Server(here)
     here.answer = server.answer
     return server
 
@@ -272,3 +274,13 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Serve
     left.clear()
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"
+
+
+def test_every_read_is_consistent(server: Server, store: Store) -> None:
+    seen: list[Any] = []
+    here = server.here
+    here.answer = lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead")))
+    for read in (ReadItem(EU, "c"), ScanItems(EU), ReadRegister("c"), ReadCopy("c"), ReadRecord(), ReadArchive("c")):
+        store.carry_out(read)
+
+    assert seen == [("getitem", True), ("scan", True), *[("getitem", True)] * 4]
