@@ -48,6 +48,8 @@ class _Connection:
             set_request_region(region)
             handled = service.handle_request("POST", "/", {"x-amz-target": target}, body.encode(), {})
             status, headers, text = _returned(handled)
+            if self._here.lost and self._here.lost.pop(0):
+                return read(iter([b""]).__next__)
         lower = {name.lower(): value for name, value in headers.items()}
         return Response(status, lower, text if isinstance(text, bytes) else text.encode(), last=False)
 
@@ -99,6 +101,8 @@ class InProcess:
 
     def __init__(self) -> None:
         self.answer: Answer = lambda _region, _operation, _request: None
+        self.lost: list[bool] = []
+        """Whether the replies to the next calls, which are carried out, are lost on their way."""
 
     def client(self, service: str, region: str) -> Any:
         """Return the client of a region."""

@@ -2,98 +2,60 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
-from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 
-import mint.table as mint_table
 import pytest
 from aws_client.service import set_deadline
-from coordinate.protocol.model import Item
 from mint import minting
-from mint.model import CeilingReached
+from mint.model import Block, CeilingReached, CounterItem
 
-from tests.lambda_.coordinator_calls import put_item
-from tests.lambda_.fixtures import Ask, Stack
-
-BLOCK = mint_table.Block(7, 3, 1)
-FENCED = CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=True, attributes={}))
+BLOCK = Block(7, 3, 1)
+FENCED = CeilingReached(CounterItem(10, 3, 10, 1, fenced=True, attributes={}))
+USED_UP = CeilingReached(CounterItem(10, 3, 10, 1, fenced=False, attributes={}))
 
 
-def minted_by(monkeypatch: pytest.MonkeyPatch, mint: Callable[[], mint_table.Block]) -> mint_table.Block:
-    """Return what is minted from a table whose writes are calls of `mint`."""
-    monkeypatch.setattr("mint.minting.minter", lambda: SimpleNamespace(mint=lambda _: mint()))
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that a request waits before each retry, which are as many as they may be."""
+    waits: list[float] = []
+    monkeypatch.setattr("mint.minting.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    return waits
+
+
+def minted(monkeypatch: pytest.MonkeyPatch, *results: CeilingReached | Block) -> Block:
+    """Return what is minted from a table whose writes have these results. A further write is an IndexError."""
+    left = list(results)
+
+    def mint(_: str) -> Block:
+        result = left.pop(0)
+        if isinstance(result, CeilingReached):
+            raise result
+        return result
+
+    monkeypatch.setattr("mint.minting.minter", lambda: SimpleNamespace(mint=mint))
     return minting.mint("integers", None)[0]
 
 
-def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
-    put_item(stack, "us-east-1", Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True))
-
-    response = ask()
-
-    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
-
-
-def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    fenced = Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True)
-    put_item(stack, "us-east-1", fenced)
-    opened = replace(fenced, issued=97, ceiling=10**9, epoch=2, fenced=False)
-    monkeypatch.setattr("mint.minting.MAX_WAIT", 600)  # the first wait is short, but this machine may be slow
-    monkeypatch.setattr("mint.minting.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
-
-    assert ask()["document"]["integer"] == 100
-
-
-def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("mint.minting.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
-    monkeypatch.setattr("random.uniform", lambda _, most: most)
-    results = iter([FENCED] * 6)
-
-    def mint() -> mint_table.Block:
-        if error := next(results, None):
-            raise error
-        return BLOCK
-
-    assert minted_by(monkeypatch, mint) == BLOCK
+def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
+    assert minted(monkeypatch, *[FENCED] * 6, BLOCK) == BLOCK
     assert waits == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.4, 0.4])
 
 
-def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("mint.minting.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
-    monkeypatch.setattr("random.uniform", lambda _, most: most)
-
-    def mint() -> mint_table.Block:
-        assert len(waits) < 100
-        raise FENCED
-
+def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
     with pytest.raises(CeilingReached):
-        minted_by(monkeypatch, mint)
+        minted(monkeypatch, *[FENCED] * 100)
     assert minting.MAX_WAIT - minting.MAX_PAUSE < sum(waits) <= minting.MAX_WAIT
 
 
-def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.minting.time.sleep", lambda _: None)
-    calls: list[None] = []
-
-    def mint() -> mint_table.Block:
-        calls.append(None)
-        raise CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=len(calls) == 1, attributes={}))
-
-    with pytest.raises(CeilingReached):
-        minted_by(monkeypatch, mint)
-    assert len(calls) == 2
+def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
+    with pytest.raises(CeilingReached) as reached:
+        minted(monkeypatch, FENCED, USED_UP)
+    assert (reached.value, len(waits)) == (USED_UP, 1)
 
 
 def test_it_does_not_outlast_the_invocation(credentials: None, monkeypatch: pytest.MonkeyPatch) -> None:
     set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
-    results = iter([FENCED])
-
-    def mint() -> mint_table.Block:
-        raise next(results, None) or pytest.fail("there is no time to mint again")
-
     with pytest.raises(CeilingReached) as reached:
-        minted_by(monkeypatch, mint)
-    assert reached.value.item.fenced
+        minted(monkeypatch, FENCED)
+    assert reached.value is FENCED

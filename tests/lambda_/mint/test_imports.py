@@ -64,24 +64,19 @@ def loaded_by_an_error() -> frozenset[str]:
     return frozenset(loaded("import logging, random"))
 
 
-def test_a_cold_start_loads_nothing_slow() -> None:
-    modules = loaded("import mint.handler", AWS_ENDPOINT_URL="http://127.0.0.1:1")
+@pytest.mark.parametrize(
+    ("environment", "needed"),
+    [
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, set[str]()),
+        ({}, {"ssl"}),  # TLS is ready when the function is
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "CALLERS": '{"*": ["*"]}'}, {"mint.permissions"}),
+    ],
+)
+def test_a_cold_start_loads_nothing_slow(environment: dict[str, str], needed: set[str]) -> None:
+    modules = loaded("import mint.handler", **environment)
 
     assert "mint.handler" in modules
-    assert modules & (NEVER | LATER) == set()
-
-
-def test_tls_is_ready_when_the_function_is() -> None:
-    modules = loaded("import mint.handler")
-
-    assert "ssl" in modules
-    assert modules & (NEVER | LATER) == {"ssl"}
-
-
-def test_callers_are_read_at_the_start_if_they_are_set() -> None:
-    modules = loaded("import mint.handler", AWS_ENDPOINT_URL="http://127.0.0.1:1", CALLERS='{"*": ["*"]}')
-
-    assert modules & (NEVER | LATER) == {"mint.permissions"}
+    assert modules & (NEVER | LATER) == needed
 
 
 @pytest.mark.parametrize(

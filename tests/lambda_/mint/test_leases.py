@@ -2,8 +2,6 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Condition, Event
 from typing import Protocol
@@ -11,11 +9,10 @@ from typing import Protocol
 import mint.minting
 import pytest
 from coordinate.protocol.model import Item
-from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.model import Block, CeilingReached, NoItem
-from mint.table import CounterTable, RollbackGuard
+from mint.leases import LIFETIME, Leases
+from mint.model import CeilingReached
+from mint.table import CounterTable
 
-from local.paths import ROOT
 from tests.lambda_.coordinator_calls import HOME, PATIENCE, REGIONS, deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
 
@@ -53,14 +50,7 @@ def issued(stack: Stack, counter: str = "integers") -> int:
 
 
 def mints(leases: Leases, count: int, counter: str = "integers") -> list[int]:
-    return [leases.mint(counter).first for _ in range(count)]
-
-
-def test_a_cold_function_takes_one(stack: Stack, function: Function) -> None:
-    laid_out()
-
-    assert mints(function(), 1) == [1]
-    assert issued(stack) == 1
+    return [n for _ in range(count) for n in leases.mint(counter).integers()]
 
 
 def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack, function: Function) -> None:
@@ -83,14 +73,6 @@ def test_the_block_halves_when_it_is_not_used_up(stack: Stack, function: Functio
         taken.append(issued(stack))
 
     assert taken == [19, 19, 19, 19, 21, 21, 22, 23, 24, 25]
-
-
-def test_with_leases_off_every_integer_takes_one_write(stack: Stack, function: Function) -> None:
-    laid_out("us-east-1")
-    leases = function(1)
-    for n in range(1, 10):
-        assert mints(leases, 1) == [n]
-        assert issued(stack) == n
 
 
 def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Stack, function: Function, clock: Clock) -> None:
@@ -116,16 +98,6 @@ def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Stack, function
         leases.mint("integers")
 
 
-def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Stack, function: Function) -> None:
-    laid_out("us-east-1")
-    leases = function()
-    for _ in range(3):
-        with pytest.raises(NoItem):
-            leases.mint("nothing")
-
-    assert item(stack, HOME, "nothing") is None
-
-
 def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
     laid_out("us-east-1", counters=["integers", "orders"])
     leases = function()
@@ -133,22 +105,14 @@ def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
     assert [leases.mint(name).first for name in ("integers", "orders") * 5] == [n for n in range(1, 6) for _ in "ab"]
 
 
-def test_a_function_keeps_no_more_than_so_many() -> None:
-    class Table:
-        seen = RollbackGuard()
+def test_a_function_keeps_no_more_than_so_many(stack: Stack, function: Function) -> None:
+    stack.monkeypatch.setattr("mint.leases.MAX_COUNTERS", 2)
+    laid_out("us-east-1", counters=["a", "b", "c"])
+    leases = function()
 
-        def mint(self, _: str) -> Block:
-            return Block(1, 1, 1)
-
-        def mint_block(self, _: str, count: int) -> Block:
-            return Block(1, 1, count)
-
-    leases = Leases(Table(), 100)  # pyright: ignore[reportArgumentType]
-    for n in range(MAX_COUNTERS + 50):
-        leases.mint(f"c{n}")
-
-    assert len(leases._leases) == MAX_COUNTERS
-    assert "c0" not in leases._leases
+    assert [mints(leases, 2, name) for name in "abc"] == [[1, 2]] * 3
+    assert [issued(stack, name) for name in "abc"] == [3] * 3, "each has another integer leased"
+    assert [mints(leases, 1, name) for name in "cba"] == [[3], [3], [4]], "the oldest lease was dropped"
 
 
 def test_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
@@ -211,6 +175,8 @@ def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> N
     stack.monkeypatch.setenv("LEASE", "100")
     laid_out("us-east-1")
     mint.minting.forget()
+    mint.minting.prepare()
+    assert issued(stack) == 0, "of an initialised function, a snapshot is started many times"
     singles = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(10)]
     block = ask("POST", "/?count=5", warm=True)["document"]["integers"]
     keyed = [ask("POST", "/", warm=True, idempotency_key="k")["document"]["integer"] for _ in range(2)]
@@ -220,13 +186,3 @@ def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> N
     assert block == list(range(16, 21)), "from the table: the lease goes up to 15"
     assert keyed == [11, 11]
     assert more == [12, 13, 14, 15, *range(21, 27)]
-
-
-def test_nothing_is_leased_while_the_function_is_initialised(stack: Stack) -> None:
-    """A snapshot is taken then, and started many times."""
-    laid_out("us-east-1")
-    stack.monkeypatch.setenv("LEASE", "100")
-    stack.monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'lambda'}")
-    subprocess.run([sys.executable, "-c", "import mint.handler"], check=True)
-
-    assert issued(stack) == 0

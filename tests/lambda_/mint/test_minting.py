@@ -1,5 +1,7 @@
 """The integers that a caller of a region's URL gets."""
 
+from typing import Any
+
 import pytest
 
 from tests.lambda_.coordinator_calls import delete_item, item, laid_out
@@ -7,16 +9,20 @@ from tests.lambda_.fixtures import Ask, Stack
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_request_mints_the_regions_next_integer(ask: Ask, stack: Stack, method: str) -> None:
+def test_a_request_mints_the_regions_next_integers(ask: Ask, stack: Stack, method: str) -> None:
     laid_out(counters=["integers", "orders"])
+    paths = ("/", "/", "/orders", "/?count=4", "/?count=1", "/")
 
-    responses = [ask(method, "/", "eu-west-1"), ask(method, "/", "eu-west-1"), ask(method, "/orders", "eu-west-1")]
+    responses = [ask(method, path, "eu-west-1") for path in paths]
 
-    assert [response["statusCode"] for response in responses] == [200, 200, 200]
+    assert [response["statusCode"] for response in responses] == [200] * len(paths)
     assert [response["document"] for response in responses] == [
         {"counter": "integers", "region": "eu-west-1", "integer": 2},
         {"counter": "integers", "region": "eu-west-1", "integer": 5},
         {"counter": "orders", "region": "eu-west-1", "integer": 2},
+        {"counter": "integers", "region": "eu-west-1", "integers": [8, 11, 14, 17]},
+        {"counter": "integers", "region": "eu-west-1", "integers": [20]},
+        {"counter": "integers", "region": "eu-west-1", "integer": 23},
     ]
     assert responses[0]["headers"] == {
         "Content-Type": "application/json",
@@ -25,49 +31,38 @@ def test_a_request_mints_the_regions_next_integer(ask: Ask, stack: Stack, method
     }
 
 
-def test_an_unknown_counter_is_not_found_and_not_created(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    response = ask("POST", "/nonesuch")
-
-    assert response["statusCode"] == 404
-    assert response["headers"]["Content-Type"] == "application/problem+json"
-    assert response["document"]["title"] == "Not Found"
-    assert response["document"]["status"] == 404
-    assert "nonesuch" in response["document"]["detail"]
-    assert item(stack, "us-east-1", "nonesuch") is None
-
-
-def test_a_lost_item_is_an_error_and_never_a_restart(ask: Ask, stack: Stack) -> None:
+@pytest.mark.parametrize("path", ["/nonesuch", "/nonesuch?count=5", "/", "/?count=5"])
+def test_a_counter_without_an_item_is_never_begun(ask: Ask, stack: Stack, path: str) -> None:
     laid_out()
     ask()
     delete_item(stack, "us-east-1")
 
-    assert ask()["statusCode"] == 404
-    assert item(stack, "us-east-1") is None
+    response = ask("POST", path)
+
+    assert response["statusCode"] == 404
+    assert response["headers"]["Content-Type"] == "application/problem+json"
+    assert (response["document"]["title"], response["document"]["status"]) == ("Not Found", 404)
+    assert f"no counter '{path.partition('?')[0][1:] or 'integers'}'" in response["document"]["detail"]
+    assert (item(stack, "us-east-1", "nonesuch"), item(stack, "us-east-1")) == (None, None)
 
 
-def test_a_block_is_the_regions_next_integers(ask: Ask, stack: Stack) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("HEAD", "/", {}, 405),
+        ("PUT", "/", {}, 405),
+        ("POST", "/?count=0", {}, 400),
+        ("POST", "/?count=100001", {}, 400),
+        ("POST", "/", {"idempotency_key": "a b"}, 400),
+        ("GET", "/", {"purpose": "prefetch"}, 503),
+        ("GET", "/" + "a" * 5000, {}, 414),
+    ],
+)
+def test_a_refused_request_mints_nothing(
+    ask: Ask, stack: Stack, method: str, path: str, headers: dict[str, Any], status: int
+) -> None:
     laid_out()
+    before = item(stack, "us-east-1")
 
-    first = ask("POST", "/?count=4", "eu-west-1")
-    second = ask("POST", "/?count=1", "eu-west-1")
-    third = ask("POST", "/", "eu-west-1")
-
-    assert first["document"] == {"counter": "integers", "region": "eu-west-1", "integers": [2, 5, 8, 11]}
-    assert second["document"]["integers"] == [14]
-    assert third["document"]["integer"] == 17
-
-
-def test_the_largest_block(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    integers = ask("POST", "/?count=1000")["document"]["integers"]
-
-    assert integers == list(range(1, 3001, 3))
-
-
-def test_an_unknown_counter_has_no_blocks(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    assert ask("POST", "/nonesuch?count=5")["statusCode"] == 404
+    assert ask(method, path, **headers)["statusCode"] == status
+    assert item(stack, "us-east-1") == before

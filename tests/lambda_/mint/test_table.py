@@ -8,11 +8,9 @@ import pytest
 from aws_client.service import DynamoDB
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
-from mint.model import CeilingReached
-from mint.table import CounterTable
+from mint.table import ATTEMPTS, CounterTable
 
-from tests.lambda_.aws_client.faults import GOES_ON, LOST, before
-from tests.lambda_.coordinator_calls import delete_item, deploy, laid_out, make_table, put_item
+from tests.lambda_.coordinator_calls import laid_out, make_table, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 
@@ -36,12 +34,10 @@ def test_a_lost_table_is_an_error_until_it_is_laid_out_again(ask: Ask, stack: St
     client = stack.aws.client("dynamodb", "us-east-1")
     client.delete_table(TableName=stack.counters)
 
-    missing = ask()
+    for missing in (ask(), ask("GET", "/-/health")):
+        assert (missing["statusCode"], missing["headers"]["Retry-After"]) == (503, "1")
     make_table(stack.aws, "us-east-1", stack.counters)
-    empty = ask()
-
-    assert (missing["statusCode"], missing["headers"]["Retry-After"]) == (503, "1")
-    assert empty["statusCode"] == 404
+    assert ask()["statusCode"] == 404
 
 
 def test_an_unreachable_table_is_unavailable(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,61 +70,32 @@ def test_a_stray_item_is_unavailable_and_logged(
     assert status["document"]["reason"] == response["document"]["detail"]
 
 
-def test_a_block_never_passes_a_ceiling(ask: Ask, stack: Stack) -> None:
-    put_item(stack, "us-east-1", Item(issued=1, stride=3, ceiling=10, epoch=1))
+@pytest.mark.parametrize(("changes", "status"), [(ATTEMPTS - 1, 200), (ATTEMPTS, 503)])
+def test_a_block_follows_layouts_in_so_many_writes(ask: Ask, stack: Stack, changes: int, status: int) -> None:
+    writes: list[Item] = []
 
-    assert ask("POST", "/?count=4")["statusCode"] == 503
-    assert ask("POST", "/?count=3")["document"]["integers"] == [4, 7, 10]
-    assert ask("POST", "/?count=2")["statusCode"] == 503
+    def change(_region: str, operation: str, _request: Any) -> None:
+        if operation == "updateitem":
+            writes.append(Item(issued=1, stride=3, ceiling=100 + min(len(writes), changes - 1), epoch=1))
+            put_item(stack, HOME, writes[-1])
+
+    stack.monkeypatch.setattr(stack.aws, "answer", change)
+
+    response = ask("POST", "/?count=2")
+    assert (response["statusCode"], len(writes)) == (status, ATTEMPTS)
+    assert response["headers"].get("Retry-After") == (None if status == 200 else "1")
+    assert response["document"].get("integers") == ([4, 7] if status == 200 else None)
 
 
-def test_a_warm_function_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
+@pytest.mark.parametrize(
+    ("path", "lost", "minted"),
+    [("/", [True, True], [[7], [10], [13]]), ("/?count=2", [False, True], [[7, 10], [13, 16]])],  # a look comes first
+)
+def test_a_mint_whose_reply_is_lost_is_a_gap(
+    ask: Ask, stack: Stack, path: str, lost: list[bool], minted: list[list[int]]
+) -> None:
     laid_out()
-    table = CounterTable(stack.counters)
-    assert list(table.mint("integers").integers()) == [1]
-    assert list(table.mint_block("integers", 2).integers()) == [4, 7]
+    stack.monkeypatch.setattr(stack.aws, "lost", lost)
+    documents = [ask("POST", path, warm=True)["document"] for _ in minted]
 
-    deploy("us-east-1", "us-west-2")
-
-    block = table.mint_block("integers", 2).integers()
-    assert block[1] - block[0] == 2
-    assert block[0] > 30_000
-
-
-def test_a_block_above_a_fenced_ceiling_can_wait(stack: Stack) -> None:
-    put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1, fenced=True))
-    table = CounterTable(stack.counters)
-
-    with pytest.raises(CeilingReached) as reached:
-        table.mint_block("integers", 2)
-    assert reached.value.item.fenced
-    assert list(table.mint("integers").integers()) == [10]
-
-
-def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    with before(stack.aws.endpoint, LOST, LOST) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        integers = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(3)]
-
-    assert integers == [7, 10, 13]  # 1 and 4 were minted, and nobody heard of them
-
-
-def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    with before(stack.aws.endpoint, GOES_ON, LOST) as server:  # the first asks for stride and ceiling
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-
-        assert ask("POST", "/?count=2", warm=True)["document"]["integers"] == [7, 10]
-
-
-def test_a_counter_exists_until_its_item_is_lost(stack: Stack) -> None:
-    table = CounterTable(stack.counters)
-    assert table.find("integers") is None
-
-    deploy()
-    assert table.find("integers") is not None
-    assert table.find("orders") is None
-
-    delete_item(stack, HOME)
-    assert table.find("integers") is None
+    assert [document.get("integers") or [document["integer"]] for document in documents] == minted

@@ -1,84 +1,87 @@
-"""Responses: JSON, plain text and problem documents."""
+"""Responses: JSON, plain text, the short form, and problem documents. The client chooses the format."""
 
 import json
 from http import HTTPStatus
-from typing import Any
 
 import pytest
-from mint.api.formats import SHORT
-from mint.api.reply import finished, json_response, minted_response, problem_response
-from mint.api.request import MintRequest, Problem, received
-from mint.model import Block
+from mint.api.formats import HTML, SHORT, preferred
+from mint.api.reply import finished, json_response, problem_response
+from mint.api.request import Problem, received
 
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.mint.api.test_request import brief
+
+JSON = "application/json"
+TEXT = "text/plain"
 
 
-def test_a_block_in_text_has_one_integer_per_line(ask: Ask, stack: Stack) -> None:
+@pytest.mark.parametrize(
+    ("accept", "expected", "with_html"),
+    [
+        ("*/*", JSON, JSON),
+        ("", JSON, JSON),
+        ("application/json", JSON, JSON),
+        ("text/plain", TEXT, TEXT),
+        ("text/*", TEXT, TEXT),
+        ("text/plain, application/json", JSON, JSON),
+        ("application/json;q=0.5, text/plain", TEXT, TEXT),
+        ("text/plain;q=0.5, */*;q=0.1", TEXT, TEXT),
+        ("text/plain;q=0, */*", JSON, JSON),
+        ("text/plain;q=0, text/*", JSON, HTML),
+        ("application/json;q=0.1, */*", TEXT, TEXT),
+        ("text/*;q=0.1, application/json;q=0.5, text/plain", TEXT, TEXT),
+        ("text/html", JSON, HTML),
+        ("text/html;q=0", JSON, JSON),
+        ("text/html;q=0.5, text/plain", TEXT, TEXT),
+        ("text/plain, text/html", TEXT, TEXT),
+        ("text/html, application/json", JSON, JSON),
+        ("TEXT/PLAIN", TEXT, TEXT),
+        ("text/plain;q=x", TEXT, TEXT),
+        ("image/png", JSON, JSON),
+        (",;,q=;;", JSON, JSON),
+    ],
+)
+def test_the_best_of_what_is_accepted_is_sent(accept: str, expected: str, with_html: str) -> None:
+    assert preferred(accept) == expected
+    assert preferred(accept, HTML) == with_html
+
+
+def document(**members: object) -> str:
+    return json.dumps({"counter": "integers", "region": "us-east-1", **members})
+
+
+def short(last: int, count: int) -> str:
+    return document(first=1, last=last, stride=3, count=count)
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "media_type", "body"),
+    [
+        ("/", "*/*", JSON, document(integer=1)),
+        ("/", TEXT, f"{TEXT}; charset=utf-8", "1\n"),
+        ("/", SHORT, SHORT, short(1, 1)),
+        ("/?count=1", "*/*", JSON, document(integers=[1])),
+        ("/?count=3", TEXT, f"{TEXT}; charset=utf-8", "1\n4\n7\n"),
+        ("/?count=3", SHORT, SHORT, short(7, 3)),
+        ("/?count=1000", JSON, JSON, document(integers=[*range(1, 3000, 3)])),
+        ("/?count=1000", TEXT, f"{TEXT}; charset=utf-8", "".join(f"{n}\n" for n in range(1, 3000, 3))),
+        *(("/?count=1001", accept, SHORT, short(3001, 1001)) for accept in ("*/*", JSON, f"{TEXT}, {JSON};q=0.5")),
+        *(("/?count=100000", accept, SHORT, short(299_998, 100_000)) for accept in (TEXT, SHORT)),
+    ],
+    ids=brief,
+)
+def test_the_client_chooses_the_format(
+    ask: Ask, stack: Stack, path: str, accept: str, media_type: str, body: str
+) -> None:
     laid_out()
 
-    assert ask("GET", "/?count=3", accept="text/plain")["body"] == "1\n4\n7\n"
+    first, again = (ask("POST", path, accept=accept, idempotency_key="k") for _ in range(2))
 
-
-def test_errors_are_always_problem_documents(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    assert ask("GET", "/none", accept="text/plain")["headers"]["Content-Type"] == "application/problem+json"
-
-
-@pytest.mark.parametrize(("count", "document"), [(1, {"integers": [7]}), (None, {"integer": 7})])
-def test_a_block_of_one_is_a_list(count: int | None, document: dict[str, Any]) -> None:
-    response = minted_response(MintRequest("orders", count), "eu-west-1", Block(7, 3, 1), replayed=True)
-
-    assert json.loads(response["body"]) == {"counter": "orders", "region": "eu-west-1", **document}
-    assert response["headers"]["Idempotency-Replayed"] == "true"
-
-
-def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    response = ask("POST", "/?count=100000", accept=SHORT)
-
-    assert response["headers"]["Content-Type"] == SHORT
-    assert json.loads(response["body"]) == {
-        "counter": "integers",
-        "region": "us-east-1",
-        "first": 1,
-        "last": 299_998,
-        "stride": 3,
-        "count": 100_000,
-    }
-    assert json.loads(ask("POST", "/", accept=SHORT)["body"])["count"] == 1
-
-
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/plain", "text/plain, application/json;q=0.5"])
-def test_only_a_thousand_integers_are_listed(ask: Ask, stack: Stack, accept: str) -> None:
-    laid_out()
-
-    listed, short = (ask("POST", f"/?count={count}", accept=accept) for count in (1000, 1001))
-
-    assert listed["body"].count("\n" if accept.startswith("text") else ",") >= 999
-    assert listed["headers"]["Content-Type"] != SHORT
-    assert (short["headers"]["Content-Type"], short["headers"]["Vary"]) == (SHORT, "Accept")
-    assert json.loads(short["body"]) == {
-        "counter": "integers",
-        "region": "us-east-1",
-        "first": 3001,
-        "last": 6001,
-        "stride": 3,
-        "count": 1001,
-    }
-
-
-@pytest.mark.parametrize("accept", ["application/json", "text/plain", SHORT])
-def test_a_large_block_is_as_short_when_it_is_replayed(ask: Ask, stack: Stack, accept: str) -> None:
-    laid_out()
-
-    first, again = (ask("POST", "/?count=100000", accept=accept, idempotency_key="k") for _ in range(2))
-
-    assert (first["body"], "Idempotency-Replayed" in first["headers"]) == (again["body"], False)
+    assert (first["body"], again["body"]) == (body, body)
+    assert first["headers"] == {"Content-Type": media_type, "Cache-Control": "no-store", "Vary": "Accept"}
     assert again["headers"] == {**first["headers"], "Idempotency-Replayed": "true"}
-    assert len(again["body"]) < 200
+    assert ask("GET", "/none", accept=accept)["headers"]["Content-Type"] == "application/problem+json"
 
 
 def test_a_problem_has_its_headers_and_is_not_stored() -> None:
@@ -104,4 +107,4 @@ def test_without_its_body_a_response_is_the_same_otherwise() -> None:
     get, head = (received({"requestContext": {"http": {"method": method}}}) for method in ("GET", "HEAD"))
     assert finished(response, get) == response
     assert finished(response, head) == {**response, "body": ""}
-    assert response["body"] == '{"a": 1}'
+    assert (response["statusCode"], response["body"]) == (201, '{"a": 1}')

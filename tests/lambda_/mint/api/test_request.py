@@ -1,11 +1,16 @@
-"""What an event asks for."""
+"""What an event asks for: that of a Function URL (payload format 2.0), and the same of a REST API (1.0)."""
 
+import json
 from base64 import b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-import mint.handler
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mint.api.request import (
     CounterRequest,
     ListCounters,
@@ -13,18 +18,45 @@ from mint.api.request import (
     OwnerOf,
     Problem,
     Request,
+    after_parameter,
+    idempotency_key,
     received,
     request_of,
 )
 
-from tests.lambda_.coordinator_calls import item, laid_out
-from tests.lambda_.fixtures import Ask, Stack
+EVENTS = Path(__file__).parents[2] / "events"
+BROWSER = "text/html,*/*;q=0.8"
+
+Make = Callable[..., dict[str, Any]]
+"""Makes an event. A header's name has underscores for hyphens, and its value may be a list."""
 
 
-def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, Any]:
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    http = {"http": {"method": method, "path": path}}
+def url_event(method: str = "GET", path: str = "/", query: str = "", **headers: str | list[str]) -> dict[str, Any]:
+    sent = {name.replace("_", "-"): ",".join(listed(value)) for name, value in headers.items()}
+    http = {"http": {"method": method, "path": path}, "domainName": "abc.lambda-url.eu-west-1.on.aws"}
     return {"requestContext": http, "rawPath": path, "rawQueryString": query, "headers": sent}
+
+
+def rest_event(method: str = "GET", path: str = "/", query: str = "", **headers: str | list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EVENTS / "rest_get.json").read_text())
+    changed = {name.replace("_", "-"): listed(value) for name, value in headers.items()}
+    others = {name: values for name, values in found["multiValueHeaders"].items() if name.lower() not in changed}
+    return found | {
+        "httpMethod": method,
+        "path": path,
+        "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True) or None,
+        "multiValueHeaders": {**others, **changed},
+    }
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.fixture(params=[url_event, rest_event])
+def event(request: pytest.FixtureRequest) -> Make:
+    """Both formats."""
+    return request.param
 
 
 def read(sent: dict[str, Any]) -> Request:
@@ -37,183 +69,203 @@ def read(sent: dict[str, Any]) -> Request:
         ("GET", "/", "", MintRequest("integers")),
         ("POST", "/orders", "", MintRequest("orders")),
         ("POST", "/orders", "count=3", MintRequest("orders", 3)),
+        ("POST", "/orders", "count=100000", MintRequest("orders", 100_000)),
+        ("POST", "/orders", "other=%26count%3D4&other=", MintRequest("orders")),
         ("POST", "//orders", "", MintRequest("orders")),
         ("POST", "///", "", MintRequest("integers")),
+        ("POST", "/" + "a" * 63, "", MintRequest("a" * 63)),
         ("GET", "/orders/7", "", OwnerOf("orders", 7)),
-        ("HEAD", "/orders/7", "", OwnerOf("orders", 7)),
+        ("HEAD", "/orders/9007199254740991", "", OwnerOf("orders", 2**53 - 1)),
         ("GET", "//orders/7", "", OwnerOf("orders", 7)),
         ("PUT", "/orders", "", CounterRequest("create", "orders")),
+        ("GET", "/-/health", "", CounterRequest("health", "integers")),
+        ("HEAD", "/-/health", "", CounterRequest("health", "integers")),
+        ("GET", "/-/status", "", CounterRequest("status", "integers")),
+        ("GET", "/-/status", "counter=orders", CounterRequest("status", "orders")),
         ("GET", "/-/counters", "", ListCounters(100, None)),
+        ("GET", "/-/counters", "limit=250", ListCounters(250, None)),
         ("HEAD", "/-/counters", "limit=5&after=orders", ListCounters(5, "orders")),
         ("GET", "/-/counters", "after=-check", ListCounters(100, "-check")),
-        ("POST", "/-check", "", MintRequest("-check")),
+        ("GET", "/-/counters", "after=a/layouts", ListCounters(100, "a/layouts")),
     ],
 )
-def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
+def test_an_event_is_read(event: Make, method: str, path: str, query: str, expected: object) -> None:
     assert read(event(method, path, query)) == expected
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize(
-    ("accept", "html"), [("text/html,*/*;q=0.8", True), ("*/*", False), ("application/json", False)]
+def brief(value: object) -> str:
+    """Return a parameter in a test's id."""
+    return str(value)[:40]
+
+
+COUNTS = (
+    *("count=0", "count=-1", "count=100001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01"),
+    *("count=1.0", "count=%201", "count=+1", "count=٣", "count=9999999999999999999999", "count=1%00", "count=1%2B1"),
 )
-def test_a_browser_is_told_an_owner_and_a_status_as_a_page(method: str, accept: str, html: bool) -> None:
-    assert read(event(method, "/orders/7", accept=accept)) == OwnerOf("orders", 7)
-    assert read(event(method, "/-/status", accept=accept)) == CounterRequest("status", "integers")
-    assert received(event(method, "/", accept=accept)).html is html
-    assert not received(event("POST", "/", accept=accept)).html
+KEYS = ("", " ", '""', '"', '"a', 'a"b\x7f', "a b", "é", "a" * 256, "\u00a0k", '"a\\b"', '"a"b"', "a\tb")
+TWO_KEYS = ("a, b", "a, a", '"a", "b"', '"a", b', "a,b", ",", "a,", ["a", "b"], ["a", "a"])
+INTEGERS = ("0", "01", "-1", "1.0", "9007199254740992", "99999999999999999", "x", "%31", "١")
+NAMES = (
+    "/Orders",
+    "/-x",
+    "/..",
+    "/" + "a" * 64,
+    '/"',
+    "/a b",
+    "/é",
+    "/%6Frders",
+    "/orders%2F7",
+    "/-check",
+    "/-check/7",
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "key", "status", "said"),
+    [
+        *(("/", query, None, 400, "^count ") for query in COUNTS),
+        *(("/", "", key, 400, "the Idempotency-Key is not") for key in KEYS),
+        *(("/", "", key, 400, "the Idempotency-Key is given more than once") for key in TWO_KEYS),
+        *((f"/integers/{n}", "", None, 404, "is not an integer from 1 to 9007199254740991") for n in INTEGERS),
+        *((path, "", None, 404, "not a counter's path") for path in (*NAMES, "/a%20/b", "/-/1")),
+        *((path, "", None, 404, "the path ends with a slash") for path in ("/orders/", "//orders/", "/-/")),
+        ("/a/b/c", "", None, 404, "there is no such path"),
+        # of a long text, only so much is repeated
+        (f"/{'a' * 64}/", "", None, 404, f"the counter is at /{'a' * 63}, an integer's owner at /{'a' * 63}/"),
+        (f"/integers/{'9' * 41}", "", None, 404, f"^'{'9' * 40}' is"),
+        ("/", f"count={'9' * 41}", None, 400, f"^count '{'9' * 40}' is"),
+        ("/-/status", f"counter={'A' * 64}", None, 400, f"^counter '{'A' * 63}' does"),
+        ("/-/counters", f"after={'A' * 41}", None, 400, f"^after '{'A' * 40}' is"),
+        ("/" + "a" * 1023, "", None, 404, "not a counter's path"),
+        ("/" + "a" * 1024, "", None, 414, "more than 1024"),
+        ("/-/status", "counter=Orders", None, 400, "^counter 'Orders' does not match"),
+        ("/-/status", "counter=-check", None, 400, "^counter '-check' does not match"),
+        ("/-/counters", "limit=251", None, 400, "^limit '251' is not an integer from 1 to 250"),
+        *(
+            ("/-/counters", f"after={after}", None, 400, "is not the next of a page")
+            for after in ("", "Orders", "/standing", "a/b", "a/layouts/layouts")
+        ),
+    ],
+    ids=brief,
+)
+def test_what_is_wrong_is_refused_and_said(
+    event: Make, path: str, query: str, key: str | list[str] | None, status: int, said: str
+) -> None:
+    with pytest.raises(Problem, match=said) as problem:
+        read(event("GET", path, query, **({} if key is None else {"Idempotency_Key": key})))
+
+    assert problem.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("path", "methods", "allow"),
+    [
+        ("/", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "X" * 21], "GET, POST"),
+        ("/orders", ["HEAD", "DELETE"], "GET, POST, PUT"),
+        *((path, ["POST", "PUT"], "GET, HEAD") for path in ("/orders/7", "/-/health", "/-/status", "/-/counters")),
+    ],
+)
+def test_a_method_that_is_not_possible_says_which_are(event: Make, path: str, methods: list[str], allow: str) -> None:
+    for method in methods:
+        with pytest.raises(Problem, match=f"^{method[:20]} is not possible") as problem:
+            read(event(method, path))
+        assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
+
+
+def test_headers_are_read_in_any_case(event: Make) -> None:
+    sent = event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain")
+
+    assert read(sent) == MintRequest("integers", None, "k", "text/plain")
+    assert received(event(X_Forwarded_Proto="https")).https
+    assert not received(event(X_Forwarded_Proto="http")).https
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [("~" * 255, "~" * 255), ('"k"', "k"), ('"a,b"', "a,b"), (r'"a\"b"', 'a"b'), (r'"a\\b"', r"a\b"), (" k ", "k")],
+)
+def test_a_key_may_be_quoted(header: str, key: str) -> None:
+    assert idempotency_key({"idempotency-key": header}) == key
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=255))
+def test_every_key_can_be_sent_quoted(key: str) -> None:
+    quoted = key.replace("\\", "\\\\").replace('"', '\\"')
+
+    assert idempotency_key({"idempotency-key": f'"{quoted}"'}) == key
+
+
+def test_a_list_need_not_continue_anything() -> None:
+    assert after_parameter([]) is None
+
+
+@pytest.mark.parametrize(("accept", "html"), [(BROWSER, True), ("*/*", False), ("application/json", False)])
+def test_a_browser_that_reads_gets_pages(event: Make, accept: str, html: bool) -> None:
+    for method in ("GET", "HEAD"):
+        assert read(event(method, "/orders/7", accept=accept)) == OwnerOf("orders", 7)
+        assert read(event(method, "/-/status", accept=accept)) == CounterRequest("status", "integers")
+        assert received(event(method, accept=accept)).html is html
+    minted = MintRequest("integers")
+    assert read(event("GET", accept=accept)) == (CounterRequest("page", "integers") if html else minted)
+    assert read(event("POST", accept=accept)) == minted
+    assert not received(event("POST", accept=accept)).html
 
 
 @pytest.mark.parametrize(
     ("path", "root"),
     [("/", "./"), ("", "./"), ("/orders", "./"), ("//orders/7", "../"), ("/orders/", "../"), ("/a/b/c", "../../")],
 )
-def test_links_begin_where_the_api_does(path: str, root: str) -> None:
+def test_links_begin_where_the_api_does(event: Make, path: str, root: str) -> None:
     assert received(event("GET", path)).root == root
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_health_is_read(method: str) -> None:
-    assert read(event(method, "/-/health")) == CounterRequest("health", "integers")
-
-
-def test_headers_are_read_in_any_case() -> None:
-    sent = event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain")
-
-    assert read(sent) == MintRequest("integers", None, "k", "text/plain")
-
-
+@pytest.mark.parametrize("header", ["sec_purpose", "purpose", "Purpose", "x_purpose", "x_moz"])
 @pytest.mark.parametrize(
-    ("accept", "expected"), [("text/html", CounterRequest("page", "integers")), ("*/*", MintRequest("integers"))]
+    "value",
+    ["prefetch", "Prefetch", "prerender", "preview", "instant, preview", "prefetch;anonymous-client-ip"],
 )
-def test_only_get_can_have_the_page(accept: str, expected: object) -> None:
-    assert read(event("GET", "/", accept=accept)) == expected
-    assert read(event("POST", "/", accept=accept)) == MintRequest("integers")
+def test_a_prefetch_mints_nothing(event: Make, header: str, value: str) -> None:
+    with pytest.raises(Problem, match="is a prefetch") as problem:
+        read(event("GET", **{header: value}))
+
+    assert (problem.value.status, problem.value.headers) == (503, {})
+    assert read(event("GET", accept="text/html", **{header: value})) == CounterRequest("page", "integers")
+    assert read(event("GET", "/integers/1", **{header: value})) == OwnerOf("integers", 1)
+    assert read(event("GET", **{header: "billing"})) == MintRequest("integers")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allow"),
-    [
-        ("HEAD", "/", "GET, POST"),
-        ("PUT", "/", "GET, POST"),
-        ("HEAD", "/orders", "GET, POST, PUT"),
-        ("POST", "/orders/7", "GET, HEAD"),
-        ("POST", "/-/health", "GET, HEAD"),
-        ("DELETE", "/-/counters", "GET, HEAD"),
-    ],
-)
-def test_a_method_that_is_not_possible_says_which_are(method: str, path: str, allow: str) -> None:
-    with pytest.raises(Problem) as problem:
-        read(event(method, path))
+@pytest.mark.parametrize(("size", "refused"), [(64 * 1024, False), (64 * 1024 + 1, True)])
+@pytest.mark.parametrize("encoded", [True, False])
+def test_a_body_is_measured_as_it_was_sent(event: Make, size: int, encoded: bool, refused: bool) -> None:
+    body = b64encode(b"x" * size).decode() if encoded else "x" * size
+    sent = event("POST") | {"body": body, "isBase64Encoded": encoded}
 
-    assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
+    assert received(sent).size == size
+    if refused:
+        with pytest.raises(Problem) as problem:
+            read(sent)
+        assert problem.value.status == 413
+    else:
+        assert read(sent) == MintRequest("integers")
 
 
-@pytest.mark.parametrize("path", ["/orders/", "//orders/", "/-/"])
-def test_a_path_that_ends_with_a_slash_says_so(path: str) -> None:
-    with pytest.raises(Problem, match="the path ends with a slash") as problem:
-        read(event("POST", path))
-
-    assert problem.value.status == 404
-
-
-def test_other_methods_mint_nothing_and_say_what_does(ask: Ask, stack: Stack) -> None:
-    laid_out()
-    before = item(stack, "us-east-1")
-
-    for method in ("HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        response = ask(method)
-        assert (response["statusCode"], response["headers"]["Allow"]) == (405, "GET, POST"), method
-    assert item(stack, "us-east-1") == before
-
-
-@pytest.mark.parametrize("path", ["/Orders", "/a/b", "/orders/", "/-x", "/..", "/" + "a" * 64, '/"', "/a b", "/é"])
-def test_an_invalid_name_is_not_found(path: str) -> None:
-    with pytest.raises(Problem) as problem:
-        read(event("GET", path))
-
-    assert problem.value.status == 404
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        {"sec_purpose": "prefetch"},
-        {"sec_purpose": "prefetch;prerender"},
-        {"sec_purpose": "prefetch;anonymous-client-ip"},
-        {"purpose": "prefetch"},
-        {"Purpose": "Prefetch"},
-        {"x_moz": "prefetch"},
-        {"x_purpose": "preview"},
-        {"x_purpose": "instant, preview"},
-        *(
-            {header: word}
-            for header in ("sec_purpose", "purpose", "x_purpose", "x_moz")
-            for word in ("prefetch", "prerender", "preview")
-        ),
-    ],
-)
-def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, sent: dict[str, Any]) -> None:
-    laid_out()
-    before = item(stack, "us-east-1")
-
-    refused = ask("GET", "/", **sent)
-
-    assert (refused["statusCode"], "Retry-After" in refused["headers"]) == (503, False)
-    assert item(stack, "us-east-1") == before
-    assert ask("GET", "/", **sent, accept="text/html")["statusCode"] == 200  # the page
-    assert ask("GET", "/integers/1", **sent)["statusCode"] == 200
-
-
-def test_another_purpose_mints(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    assert ask("GET", "/", purpose="billing", x_purpose="orders")["statusCode"] == 200
-
-
-def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
-    laid_out()
-    before = item(stack, "us-east-1")
-    request = {"requestContext": {"http": {"method": "POST"}}, "rawPath": "/", "body": "x" * 70_000}
-
-    assert ask("GET", "/" + "a" * 5000)["statusCode"] == 414
-    assert mint.handler.handler(request, None)["statusCode"] == 413
-    assert item(stack, "us-east-1") == before
-
-
-def test_a_body_is_measured_as_it_was_sent(stack: Stack) -> None:
-    laid_out()
-    for size, status in ((64 * 1024, 200), (64 * 1024 + 1, 413)):
-        event = {
-            "requestContext": {"http": {"method": "POST"}},
-            "rawPath": "/",
-            "body": b64encode(b"x" * size).decode(),
-            "isBase64Encoded": True,
-        }
-        assert mint.handler.handler(event, None)["statusCode"] == status
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "query"),
-    [
-        ("POST", "/-check", ""),
-        ("GET", "/-check", ""),
-        ("PUT", "/-check", ""),
-        ("GET", "/-check/7", ""),
-        ("GET", "/-/status", "counter=-check"),
-    ],
-)
-def test_no_caller_reaches_the_counter_of_the_check(method: str, path: str, query: str) -> None:
-    """Function URLs and API Gateway always say by which domain name the request came."""
-    sent = event(method, path, query)
-    sent["requestContext"]["domainName"] = "abc.lambda-url.eu-west-1.on.aws"
-
-    with pytest.raises(Problem) as problem:
-        read(sent)
-    assert problem.value.status in (400, 404)
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT"])
-def test_the_check_only_mints(method: str) -> None:
+def test_only_the_check_itself_reaches_its_counter(event: Make) -> None:
+    """Function URLs and API Gateway always say by which domain name the request came, and a REST API in its format."""
+    sent = event("POST", "/-check")
     with pytest.raises(Problem):
-        read(event(method, "/-check"))
+        read(sent)
+    del sent["requestContext"]["domainName"]
+    if event is url_event:
+        assert read(sent) == MintRequest("-check")
+        sent["requestContext"]["http"]["method"] = "PUT"
+    with pytest.raises(Problem):
+        read(sent)
+
+
+@pytest.mark.parametrize("odd", [None, 1, "x", [], {}, {"a": None}, {"a": 1}, {"a": [None, "\ud800"]}])
+@pytest.mark.parametrize(
+    "member", ["path", "requestContext", "multiValueHeaders", "multiValueQueryStringParameters", "body", "httpMethod"]
+)
+def test_an_odd_event_is_read_or_refused(member: str, odd: Any) -> None:
+    with suppress(Problem):
+        assert isinstance(read(rest_event() | {member: odd}), MintRequest)

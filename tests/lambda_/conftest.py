@@ -1,4 +1,4 @@
-"""The coordinator's tests are quick: DynamoDB is in their process. What needs HTTP has a `stack` of its own."""
+"""The functions' tests are quick: DynamoDB is in their process. What needs HTTP has a `stack` of its own."""
 
 import pytest
 
