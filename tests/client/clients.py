@@ -121,6 +121,21 @@ class Clock:
         return self.now
 
 
+class Bell:
+    """A signal that notes whether it was given."""
+
+    def __init__(self) -> None:
+        self.rung = False
+
+    def wake(self) -> None:
+        """Note that it was given."""
+        self.rung = True
+
+    async def wait(self, seconds: float) -> bool:
+        """Return whether it was given."""
+        return self.rung
+
+
 class Lines:
     """Within it, `act` is called before the line number `at` of all Python that this thread runs."""
 

@@ -7,23 +7,10 @@ import pytest
 from global_integers.minting.api import MintedBlock
 from global_integers.minting.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
 
-from tests.client.clients import Clock, Lines
+from tests.client.clients import Bell, Clock, Lines
 
 CALLERS = count(1)
 """Each caller has a number of its own."""
-
-
-class Bell:
-    """A signal, and who is called by it."""
-
-    def __init__(self) -> None:
-        self.rung = False
-
-    def wake(self) -> None:
-        self.rung = True
-
-    async def wait(self, seconds: float) -> bool:
-        return self.rung
 
 
 def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseBuffer:
