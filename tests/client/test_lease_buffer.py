@@ -1,6 +1,10 @@
 """How much is leased, when, and for how long."""
 
+import ctypes
+import os
+import signal
 import threading
+from collections.abc import Callable
 from itertools import count
 
 import pytest
@@ -8,12 +12,13 @@ from global_integers.minting.api import MintedBlock
 from global_integers.minting.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
 
 from tests.client.clients import Bell, Clock, Lines
+from tests.client.region_proxies import HANG
 
 CALLERS = count(1)
 """Each caller has a number of its own."""
 
 
-def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseBuffer:
+def filled(*counts: int, most: int = 1000, clock: Callable[[], float] | None = None) -> LeaseBuffer:
     """Return a buffer for which blocks of so many integers were fetched: from 1 on, one stride apart."""
     buffer = LeaseBuffer(most, 60, clock or Clock())
     first = 1
@@ -90,15 +95,16 @@ def test_a_block_lasts_some_seconds() -> None:
     assert 100 <= supply.sizes[-1] <= 250
 
 
-def test_the_next_block_is_fetched_ahead() -> None:
-    buffer = filled(1000)
+@pytest.mark.parametrize("size", [SPLIT, 1000])
+def test_the_next_block_is_fetched_ahead(size: int) -> None:
+    buffer = filled(size)
 
     assert not buffer.is_low
-    buffer.take_many(1000 // SPLIT)
+    buffer.take_many(size // SPLIT)
     assert not buffer.is_low
     buffer.take_many(1)
     assert buffer.is_low
-    assert buffer.left == 1000 - 1000 // SPLIT - 1
+    assert buffer.left == size - size // SPLIT - 1
     turns = [FetchTurn(next(CALLERS), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
@@ -199,6 +205,7 @@ class Crowd:
 def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
     crowd = Crowd(10)
     assert crowd.sizes == {0: 1}
+    assert [turn.waits for turn in crowd.turns] == [False] + [True] * 9
     crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
     assert crowd.turns[0].integer == 1
     assert crowd.woken == [False] + [True] * 9
@@ -270,21 +277,35 @@ def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
     assert crowd.buffer.left < left
 
 
-def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
+@pytest.mark.parametrize("first", ["used up", "expired"])
+def test_who_comes_later_gets_the_oldest_share_that_has_integers(first: str) -> None:
     crowd = Crowd(2, used=2)
+    began = crowd.clock.now
     crowd.buffer.add(MintedBlock("a", 11, 1, 6), crowd.turns[0])
-    crowd.turns, crowd.clock.now = [], crowd.clock.now + UNUSED
+    if first == "used up":
+        crowd.all_of(0)
+        crowd.clock.now = began + UNUSED
+    else:
+        crowd.clock.now = began + 59.5
+        crowd.arrive(2)  # they get the first two shares
+        crowd.arrive(2)
+        crowd.buffer.add(MintedBlock("a", 101, 1, 6), next(turn for turn in crowd.turns if turn.size))
+        crowd.clock.now = began + 60
 
-    me = next(CALLERS)
-    mine: list[int] = []
-    for _ in range(3):
+    me, mine = next(CALLERS), list[int]()
+    for _ in range(2):
         turn = FetchTurn(me, Bell())
         crowd.buffer.begin(turn)
-        crowd.buffer.end(turn)
-        mine += [turn.integer] if turn.integer else []
+        mine.append(turn.integer)
 
-    assert mine == sorted(set(mine))
-    assert len(mine) == 3
+    assert mine == ([14, 15] if first == "used up" else [102, 103])
+
+
+def test_what_nobody_else_waits_for_is_for_everyone() -> None:
+    crowd = Crowd(1, used=5)
+    crowd.buffer.add(MintedBlock("a", 11, 1, 4), crowd.turns[0])
+
+    assert (crowd.turns[0].integer, crowd.buffer.take_many(9)) == (11, [12, 13, 14])
 
 
 def test_who_fetches_does_not_wait_for_itself() -> None:
@@ -316,8 +337,12 @@ def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int)
     assert not (inside == [True] and handler.waits)
     if handler.alone:
         crowd.buffer.add(MintedBlock("a", 1001, 1, 1), handler)
-        assert handler.integer == 1001
+        assert (handler.size, handler.integer) == (1, 1001)
     crowd.buffer.end(handler)
+    again = FetchTurn(crowd.turns[0].caller, Bell())
+    crowd.buffer.begin(again)
+    assert again.size == crowd.turns[0].size, "the handler's block says nothing of the demand"
+    crowd.buffer.end(again)
 
     crowd.buffer.add(MintedBlock("a", 2001, 1, crowd.turns[0].size), crowd.turns[0])
     assert crowd.turns[0].integer >= 2001
@@ -340,3 +365,33 @@ def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:
 
     crowd.arrive(1)
     assert crowd.sizes
+
+
+def test_a_forked_child_neither_waits_nor_hands_anything_out() -> None:
+    """C code forks, without Python's hooks, while another thread is in the buffer: its lock stays locked."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread().name == "other":
+            inside.set()
+            go_on.wait(HANG)
+        return 1000.0
+
+    buffer, turn = filled(50, clock=clock), FetchTurn(next(CALLERS), Bell())
+    other = threading.Thread(target=buffer.take_many, args=(1,), name="other")
+    other.start()
+    inside.wait(HANG)
+    child = ctypes.PyDLL(None).fork()
+    if child == 0:
+        signal.alarm(int(HANG))  # ends it, should it hang
+        try:
+            buffer.begin(turn)
+            nothing = (turn.integer, turn.size, turn.waits) == (0, 0, False)
+            buffer.add(MintedBlock("a", 1001, 1, 3), turn)
+            buffer.end(turn)
+            os._exit(0 if nothing and (turn.integer, buffer.take_many(5)) == (1001, []) else 1)
+        finally:
+            os._exit(1)
+    go_on.set()
+    other.join()
+    assert os.waitpid(child, 0)[1] == 0
