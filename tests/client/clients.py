@@ -137,15 +137,22 @@ class Bell:
 
 
 class Lines:
-    """Within it, `act` is called before the line number `at` of all Python that this thread runs."""
+    """Within it, `act` is called before the line number `at` of all Python that this thread runs.
 
-    def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
+    With a `file`, it is called before the step number `at` of the interpreter in that file.
+    """
+
+    def __init__(self, at: int = 0, act: Callable[[], object] = lambda: None, file: str | None = None) -> None:
         self.count = 0
         self._at = at
         self._act = act
+        self._file = file
 
-    def _trace(self, _: FrameType, event: str, __: Any) -> Any:
-        if event == "line":
+    def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if self._file is not None and frame.f_code.co_filename != self._file:
+            return None
+        frame.f_trace_opcodes = self._file is not None
+        if event == ("line" if self._file is None else "opcode"):
             self.count += 1
             if self.count == self._at:
                 self._act()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import pytest
-from global_integers import Integers, Unavailable, command_line
+from global_integers import Integers, command_line
 from global_integers.command_line import _check_format
 from global_integers.minting import api
 from global_integers.minting.api import ApiResponse
@@ -24,7 +24,6 @@ from global_integers.testing import Stack
 from components.function import archived, version
 from local.paths import ROOT
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
-from tests.local.machine import Machine
 
 Urls = dict[str, str]
 CLIENT = ROOT / "client"
@@ -361,29 +360,6 @@ def test_a_region_that_is_unreachable_fails_the_check(
     assert "wrong: us-east-1: " in check.stdout
     assert json.loads(command("check", "--json", urls=urls).stdout)["ok"] is False
     assert command("mint", urls=urls).status == 0
-
-
-@pytest.mark.server
-def test_a_paused_region_is_called_so(command: Command, proxies: dict[str, RegionProxy], urls: Urls) -> None:
-    proxies["us-east-1"].fault = "429"
-
-    paused = f"us-east-1: 429: {api.PAUSED}"
-    assert paused in command("status", urls=urls).stdout.splitlines()
-    assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
-    for proxy in proxies.values():
-        proxy.fault = "429"
-    with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
-        integers.next()
-
-
-@pytest.mark.long
-def test_check_finds_a_second_stack(command: Command, direct: Urls, fresh: Machine) -> None:
-    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
-    other = fresh.outputs()["urls"]
-
-    mixed = command("check", urls={**direct, "eu-west-1": other["eu-west-1"]})
-    assert mixed.status == 1
-    assert "the URLs are of different stacks" in mixed.stdout
 
 
 @pytest.mark.parametrize("terminal", [True, False])

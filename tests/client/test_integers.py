@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from math import inf
 from typing import Any, get_args
 
@@ -30,8 +29,6 @@ from global_integers import (
     Refused,
     Requested,
     Unavailable,
-    UnknownCounter,
-    UnknownOwner,
 )
 from global_integers.minting import domain, forks
 from global_integers.minting.failover import order_of
@@ -105,26 +102,6 @@ def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies:
         assert [proxy.mints for proxy in proxies.values()] == [0, 1, 2]
 
 
-def test_many_are_taken_by_few_requests(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    near = proxies["us-east-1"]
-    with client(urls, **FIRST) as integers:
-        minted = integers.take(500)
-        assert minted == list(range(minted[0], minted[0] + 1500, 3))
-        assert near.mints == 1
-        assert len(integers.take(100_001)) == 100_001
-        assert near.mints == 3
-        assert integers.take(0) == []
-
-
-def test_other_counters_and_the_iterator(client: Client, direct: Urls) -> None:
-    with client(direct, **FIRST) as integers:
-        first, second = islice(integers["orders"], 2)
-
-        assert second > first
-        with pytest.raises(ValueError, match="not a counter's name"):
-            integers["Orders"]
-
-
 def test_a_region_that_fails_is_not_noticed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     near = proxies["us-east-1"]
     faults: list[Fault] = [fault for fault in get_args(Fault) if fault not in ("none", "hang")]
@@ -185,14 +162,6 @@ def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
             integers.create("invoices", timeout=2)
         with pytest.raises(Unavailable):
             integers.owner(1, "orders")
-
-
-@pytest.mark.parametrize("item", ["orders", 7])
-def test_looking_for_something_by_minting_is_refused(client: Client, urls: Urls, item: object) -> None:
-    with client(urls) as integers:
-        for counter in (integers, integers["orders"]):
-            with pytest.raises(TypeError, match=r"integers\.owner\(n\) says who mints n"):
-                _ = item in counter
 
 
 def test_a_failing_region_is_logged_once(
@@ -259,42 +228,6 @@ def test_a_region_fails_under_load_and_comes_back(client: Client, proxies: Regio
     assert len(set(minted)) == len(minted)
 
 
-def test_all_unreachable_is_one_clear_error(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    for proxy, fault in zip(proxies.values(), ("hang", "cut", "503"), strict=True):
-        proxy.fault = fault
-    with client(urls, prefer="us-east-1", timeout=6, attempt_timeout=3) as integers:
-        began = time.monotonic()
-        with pytest.raises(Unavailable, match="no region succeeded within") as error:
-            integers.next()
-
-    assert time.monotonic() - began < 60, "the deadline, ten times; without it, the call would take HANG seconds"
-    assert set(error.value.reasons) == set(urls)
-    assert error.value.reasons["us-east-1"] == "no response within 3 s"
-    assert error.value.reasons["ap-southeast-2"] == "503: as the test says"
-
-
-def test_a_counter_is_unknown_if_all_that_answer_say_so(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    with client(urls, **PATIENT) as integers:
-        for fault in ("none", "cut"):
-            proxies["us-east-1"].fault = fault
-            with pytest.raises(UnknownCounter):
-                integers["none"].next()
-
-
-def test_a_key_returns_its_integer_again(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    key = f"order-{os.getpid()}-{client.__name__}"
-    region = order_of(key, urls)[0]
-    with client(urls, **PATIENT) as one, client(dict(reversed(urls.items())), **PATIENT) as other:
-        minted = one.next(key=key)
-
-        assert other.next(key=key) == one.next(key=key) == minted
-        assert [proxies[name].mints for name in urls] == [3 if name == region else 0 for name in urls]
-        with pytest.raises(Refused) as refused:
-            one.take(2, key=key)
-        assert refused.value.status == 422
-        assert len(one.take(5, key=f"{key}-five")) == 5
-
-
 def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     key = f"lost-{os.getpid()}-{client.__name__}"
     proxy = proxies[order_of(key, urls)[0]]
@@ -311,82 +244,12 @@ def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: Re
         assert integers.next(key=key) == minted
 
 
-def test_a_key_fails_over_only_if_that_is_allowed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    key = f"absent-{os.getpid()}-{client.__name__}"
-    proxies[order_of(key, urls)[0]].fault = "503"
-    with client(urls, timeout=2) as integers, pytest.raises(Unavailable, match="key_failover=True"):
-        integers.next(key=key)
-    with client(urls, key_failover=True, **PATIENT) as integers:
-        assert integers.next(key=key) == integers.next(key=key), "the next one in the key's order keeps it"
-
-
-def test_leases_follow_demand_and_end(
-    client: Client, direct: Urls, clock: Clock, wait_until_idle: WaitUntilIdle
-) -> None:
-    seen = EventRecorder()
-
-    def sizes() -> list[int]:
-        return [event.size for event in seen.of(Leased)]
-
-    with client(direct, lease=1000, observer=seen, **FIRST) as integers:
-        for _ in range(3):
-            integers.next()
-            clock.now += 10
-        assert sizes() == [1, 1, 1], "an idle process takes single integers"
-        minted = [integers.next() for _ in range(3000)]
-        wait_until_idle(integers)
-        assert sizes()[3:] == [1, 4, 16, 64, 256, 1000, 1000, 1000, 1000], "the last one is fetched ahead"
-        assert minted == sorted(set(minted))
-        clock.now += 61
-        assert integers.next() > minted[-1] + 3 * (sum(sizes()[3:-1]) - len(minted)), "what was left is dropped"
-
-
 def test_all_callers_share_a_client(client: Client, direct: Urls) -> None:
     with client(direct, lease=1000, **PATIENT) as integers, ThreadPoolExecutor(50) as pool:
         runs = [pool.submit(lambda: [integers.next() for _ in range(100)]) for _ in range(50)]
         minted = [integer for run in runs for integer in run.result()]
 
     assert len(set(minted)) == 5000
-
-
-def test_owners_are_asked_for_what_only_they_know(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    with client(urls, **FIRST) as integers, client(urls, prefer="eu-west-1", **PATIENT) as foreign:
-        minted = foreign.next()
-        owner = integers.owner(minted)
-        assert (owner.region, owner.minted, owner.counter) == ("eu-west-1", True, "integers")
-        assert integers.owner(1, "orders").region == "us-east-1"
-        with pytest.raises(UnknownOwner):
-            integers.owner(1, "none")
-        proxies["us-east-1"].fault = "410"
-        owner = foreign.owner(1, "integers")
-        assert (owner.region, owner.minted) == ("us-east-1", None), "known, though the owner is unreachable"
-
-
-def test_counters_are_created_and_health_is_told(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    name = f"new-{client.__name__.lower()}"
-    with client(urls, **FIRST) as integers:
-        assert integers.create(name, timeout=HANG)
-        assert not integers.create(name, timeout=HANG)
-        assert integers[name].next() >= 1
-        proxies["us-east-1"].fault = "503"
-        health = integers.health()
-
-    assert [health[region].ok for region in urls] == [False, True, True]
-    assert health["us-east-1"].reason == "503: as the test says"
-
-
-def test_an_integer_above_all_that_was_granted_is_answered_at_once(
-    client: Client, proxies: RegionProxies, urls: Urls
-) -> None:
-    with client(urls, **FIRST) as integers:
-        with pytest.raises(UnknownOwner, match="no region has been granted it yet") as unknown:
-            integers.owner(2**53 - 1, "orders")
-        assert set(unknown.value.reasons) == set(urls)
-        with pytest.raises(ValueError, match="not an integer from 1 to"):
-            integers.owner(2**53, "orders")
-
-    asked = [path for proxy in proxies.values() for _, path in proxy.requests if path.startswith("/orders/")]
-    assert asked == [f"/orders/{2**53 - 1}"] * 3
 
 
 def mocked(client: Client, respond: Callable[[httpx.Request], httpx.Response], **options: Any) -> Any:
@@ -576,22 +439,6 @@ def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(
         assert call.result() >= 1
         assert "left alone" not in integers.client.regions.known("us-east-1")
     assert [proxy.mints for proxy in proxies.values()][1:] == [0, 0]
-
-
-def test_a_status_without_a_counter_is_not_believed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    edited: list[bytes] = []
-
-    def edit(body: bytes) -> bytes:
-        if b'"position"' in body:
-            edited.append(body)
-            return body.replace(b'"integers"', b"null")
-        return body
-
-    proxies["us-east-1"].edit = edit
-    with client(urls, **FIRST) as integers:
-        assert integers.owner(1).counter == "integers"
-
-    assert len(edited) == 1
 
 
 def test_a_child_forked_while_its_thread_waits_for_a_block_mints(proxies: RegionProxies, urls: Urls) -> None:
