@@ -2,6 +2,9 @@
 
 import asyncio
 import inspect
+import os
+import pickle
+import signal
 import sys
 import threading
 import time
@@ -14,6 +17,7 @@ from global_integers import AsyncIntegers, Event
 from tests.client.region_proxies import HANG
 
 E = TypeVar("E")
+T = TypeVar("T")
 
 
 class Awaited:
@@ -35,9 +39,6 @@ class Awaited:
 
     def __getitem__(self, counter: str) -> "Awaited":
         return Awaited(self._awaitable[counter], self._run)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._awaitable
 
     def __iter__(self) -> "Awaited":
         self._awaitable.__aiter__()
@@ -165,3 +166,22 @@ class Lines:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
+
+
+def in_a_child(fork: Callable[[], int], work: Callable[[], T]) -> T:
+    """Return what the work returns in a forked child."""
+    read, write = os.pipe()
+    child = fork()
+    if child == 0:
+        signal.alarm(int(HANG))  # ends it, should it hang
+        try:
+            os.close(read)
+            with os.fdopen(write, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        returned = pickle.load(pipe)  # noqa: S301 (its own child wrote it)
+    os.waitpid(child, 0)
+    return returned

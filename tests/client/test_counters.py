@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import os
 import threading
 from collections import defaultdict
@@ -15,7 +14,7 @@ from global_integers import AsyncIntegers, Counter, Integers, UnknownCounter
 from global_integers.minting import MAX_COUNTERS
 from global_integers.minting.api import BLOCK
 
-from tests.client.clients import Tasks
+from tests.client.clients import Tasks, in_a_child
 from tests.client.region_proxies import HANG, PATIENT
 
 Client = Callable[..., Any]
@@ -129,18 +128,12 @@ def test_a_forked_child_has_its_parents_default_counter() -> None:
     with stack.client(Integers, lease=5) as integers:
         integers.next()
         stack.default = "invoices"
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                integers.take(20)
-                os.write(write, json.dumps(list(stack.issued)).encode())
-            finally:
-                os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            assert json.load(pipe) == ["integers"]
-        os.waitpid(child, 0)
+
+        def minted_of() -> list[str]:
+            integers.take(20)
+            return list(stack.issued)
+
+        assert in_a_child(os.fork, minted_of) == ["integers"]
 
 
 def counters_in_memory(client: Any) -> int:

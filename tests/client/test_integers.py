@@ -6,7 +6,6 @@ import json
 import logging
 import mmap
 import os
-import pickle
 import resource
 import signal
 import subprocess
@@ -37,11 +36,13 @@ from global_integers.minting.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws
-from tests.client.clients import Clock, EventRecorder, Lines, Tasks, wait_for_background
+from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child, wait_for_background
+from tests.client.interrupted import RETURN
 from tests.client.region_proxies import DOMAIN_URL, HANG, HOST, PATIENT, Fault, Names, RegionProxy
 from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
+LONG = pytest.mark.long
 
 Client = Callable[..., Any]
 WaitUntilIdle = Callable[[Any], None]
@@ -54,11 +55,6 @@ FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
 
 SMALL = SPLIT - 1
 """A lease of which no part is fetched in the background."""
-FETCH = 5000
-"""About so many lines of Python fetch a block."""
-RETURN = 10
-"""More lines than run from the last look at the mark until a call has returned; 5, when this was written. A child that
-finds the mark wiped runs hundreds."""
 
 
 def test_the_first_call_asks_the_nearest_region(client: Client, proxies: RegionProxies, urls: Urls) -> None:
@@ -184,18 +180,6 @@ def test_a_failing_region_is_logged_once(
     assert len(set(minted)) == len(minted)
 
 
-def test_a_region_that_hangs_delays_only_one_call(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    near = proxies["us-east-1"]
-    near.fault = "hang"
-    with client(urls, **{**FIRST, "attempt_timeout": 5}) as integers:  # time enough for the others
-        began = time.monotonic()
-        integers.next()
-        assert time.monotonic() - began >= 5
-        assert all(integers.next() for _ in range(10))
-
-    assert near.mints == 1
-
-
 def test_a_region_fails_under_load_and_comes_back(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     near, seen, ended = proxies["us-east-1"], EventRecorder(), threading.Event()
 
@@ -242,14 +226,6 @@ def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: Re
 
         assert proxy.mints > 1
         assert integers.next(key=key) == minted
-
-
-def test_all_callers_share_a_client(client: Client, direct: Urls) -> None:
-    with client(direct, lease=1000, **PATIENT) as integers, ThreadPoolExecutor(50) as pool:
-        runs = [pool.submit(lambda: [integers.next() for _ in range(100)]) for _ in range(50)]
-        minted = [integer for run in runs for integer in run.result()]
-
-    assert len(set(minted)) == 5000
 
 
 def mocked(client: Client, respond: Callable[[httpx.Request], httpx.Response], **options: Any) -> Any:
@@ -548,9 +524,10 @@ def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
         raise KeyboardInterrupt
 
     with Integers(direct, lease=SMALL, **FIRST) as integers:
-        minted = integers.take(5)
+        with Lines() as fetching:
+            minted = integers.take(5)
         for n in range(24):
-            with pytest.raises(KeyboardInterrupt), Lines(at=1 + n * FETCH // 12, act=interrupt):
+            with pytest.raises(KeyboardInterrupt), Lines(at=1 + n * fetching.count // 12, act=interrupt):
                 minted.extend(integers)  # without end
         minted.append(integers.next())
 
@@ -574,25 +551,6 @@ def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls
             assert integers.next()
     finally:
         signal.signal(signal.SIGALRM, before)
-
-
-def in_a_child(fork: Callable[[], int], work: Callable[[], list[int]]) -> list[int]:
-    """Return what the work returns in a forked child."""
-    read, write = os.pipe()
-    child = fork()
-    if child == 0:
-        signal.alarm(int(HANG))  # ends it, should it hang
-        try:
-            os.close(read)
-            with os.fdopen(write, "wb") as pipe:
-                pickle.dump(work(), pipe)
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        minted = pickle.load(pipe)  # noqa: S301 (its own child wrote it)
-    os.waitpid(child, 0)
-    return minted
 
 
 def fork_in_c() -> int:
@@ -660,24 +618,6 @@ def test_a_child_forked_while_the_first_call_imports_mints(direct: Urls) -> None
     assert done.returncode == 0, done.stderr
 
 
-HEAVY = ("httpx", "asyncio", "botocore", "ssl", "json.decoder")
-
-
-def test_importing_it_loads_nothing_heavy() -> None:
-    program = "import sys, global_integers; print(*set(sys.modules).intersection(sys.argv[1:]))"
-    clients = (
-        "import sys; from global_integers import Integers; Integers({'eu-west-1': 'http://127.0.0.1:1/'})\n" + program
-    )
-
-    def loaded(source: str) -> set[str]:
-        command = [sys.executable, "-c", source, *HEAVY]
-        environment = {**os.environ, "PYTHONPATH": SOURCES}
-        return set(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split())
-
-    assert loaded(program) == set()
-    assert loaded(clients) == {"json.decoder"}
-
-
 class Unwiped(mmap.mmap):
     """A page of a system that takes the advice to wipe it in a child and doesn't follow it, as QEMU's user mode."""
 
@@ -696,10 +636,8 @@ def test_advice_that_is_only_taken_is_not_trusted(
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.parametrize(("lease", "lines"), [(SMALL, 2 * FETCH), (50, 200)], ids=["fetching", "prefetching"])
-def test_a_child_forked_in_the_middle_of_a_call_mints(
-    direct: Urls, lease: int, lines: int, wait_until_idle: WaitUntilIdle
-) -> None:
+@pytest.mark.parametrize("lease", [SMALL, 50], ids=["fetching", "prefetching"])
+def test_a_child_forked_in_the_middle_of_a_call_mints(direct: Urls, lease: int, wait_until_idle: WaitUntilIdle) -> None:
     children: list[int] = []
     parent = os.getpid()
     read, write = os.pipe()
@@ -714,7 +652,9 @@ def test_a_child_forked_in_the_middle_of_a_call_mints(
     try:
         # Parent and child may wait for the same response. One of them gets it, the other asks again after a second.
         with Integers(direct, lease=lease, timeout=HANG, attempt_timeout=1, prefer="us-east-1") as integers:
-            minted += integers.take(5)
+            with Lines() as fetching:
+                minted += integers.take(5)
+            lines = 2 * fetching.count if lease == SMALL else 200
             for n in range(10):
                 wait_until_idle(integers)
                 at = 1 + n * lines // 10
@@ -863,18 +803,7 @@ def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxie
         assert integers.next(key="k") == integers.next(key="k")
 
 
-def test_after_a_region_has_left_the_regions_are_read(names: Names, proxies: RegionProxies) -> None:
-    names.hosts[HOST] = proxies["eu-west-1"].url
-    with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
-        integers.next()
-        proxies["us-east-1"].fault = "410"
-        integers.next()
-        integers.next()
-
-        assert names.paths(HOST) == ["/-/status", "/-/status"]
-
-
-def test_while_the_domain_fails_known_regions_go_on(
+def test_after_a_region_has_left_the_regions_are_read_if_the_domain_answers(
     names: Names, proxies: RegionProxies, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
@@ -883,8 +812,13 @@ def test_while_the_domain_fails_known_regions_go_on(
         integers.next()
         with caplog.at_level(logging.WARNING):
             assert integers.next()
+        assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
+        names.hosts[HOST] = proxies["eu-west-1"].url
+        before = len(names.paths(HOST))
+        integers.next()
+        integers.next()
 
-    assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
+        assert names.paths(HOST)[before:] == ["/-/status"]
 
 
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
@@ -938,10 +872,10 @@ def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monke
         functions.update_function_url_config(FunctionName="global-integers-dev-mint", Qualifier="live", AuthType="NONE")
 
 
-@pytest.mark.long
-def test_two_hundred_callers_at_once_get_their_integers(client: Client, direct: Urls) -> None:
-    """As a web service under its first load test. The local server starts no worker for each of them."""
-    with client(direct, **PATIENT) as integers, ThreadPoolExecutor(200) as pool:
-        minted = [call.result() for call in [pool.submit(integers.next) for _ in range(1000)]]
+@pytest.mark.parametrize(("callers", "calls", "lease"), [(50, 5000, 1000), pytest.param(200, 1000, 1, marks=LONG)])
+def test_all_callers_share_a_client(client: Client, direct: Urls, callers: int, calls: int, lease: int) -> None:
+    """200 are a web service under its first load test. The local server starts no worker for each of them."""
+    with client(direct, lease=lease, **PATIENT) as integers, ThreadPoolExecutor(callers) as pool:
+        minted = [call.result() for call in [pool.submit(integers.next) for _ in range(calls)]]
 
-    assert len(set(minted)) == 1000
+    assert len(set(minted)) == calls

@@ -1,8 +1,6 @@
 """How much is leased, when, and for how long."""
 
 import ctypes
-import os
-import signal
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -11,7 +9,7 @@ import pytest
 from global_integers.minting.api import MintedBlock
 from global_integers.minting.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
 
-from tests.client.clients import Bell, Clock, Lines
+from tests.client.clients import Bell, Clock, Lines, in_a_child
 from tests.client.region_proxies import HANG
 
 CALLERS = count(1)
@@ -260,23 +258,6 @@ def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None
     assert crowd.woken == [False] + [True] * 3
 
 
-def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
-    crowd = Crowd(2, used=2)
-    crowd.buffer.add(MintedBlock("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
-    left = crowd.buffer.left
-
-    late = FetchTurn(next(CALLERS), Bell())
-    crowd.buffer.begin(late)
-    assert late.size, "it fetches, since both may come back"
-    crowd.buffer.end(late)
-    crowd.clock.now += UNUSED
-    taken = [FetchTurn(next(CALLERS), Bell()) for _ in range(left)]
-    for turn in taken:
-        crowd.buffer.begin(turn)
-    assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
-    assert crowd.buffer.left < left
-
-
 @pytest.mark.parametrize("first", ["used up", "expired"])
 def test_who_comes_later_gets_the_oldest_share_that_has_integers(first: str) -> None:
     crowd = Crowd(2, used=2)
@@ -284,6 +265,10 @@ def test_who_comes_later_gets_the_oldest_share_that_has_integers(first: str) -> 
     crowd.buffer.add(MintedBlock("a", 11, 1, 6), crowd.turns[0])
     if first == "used up":
         crowd.all_of(0)
+        early = FetchTurn(next(CALLERS), Bell())
+        crowd.buffer.begin(early)
+        assert early.size, "it fetches, since both may come back"
+        crowd.buffer.end(early)
         crowd.clock.now = began + UNUSED
     else:
         crowd.clock.now = began + 59.5
@@ -379,19 +364,16 @@ def test_a_forked_child_neither_waits_nor_hands_anything_out() -> None:
 
     buffer, turn = filled(50, clock=clock), FetchTurn(next(CALLERS), Bell())
     other = threading.Thread(target=buffer.take_many, args=(1,), name="other")
+
+    def use() -> list[object]:
+        buffer.begin(turn)
+        got = [turn.integer, turn.size, turn.waits]
+        buffer.add(MintedBlock("a", 1001, 1, 3), turn)
+        buffer.end(turn)
+        return [*got, turn.integer, buffer.take_many(5)]
+
     other.start()
     inside.wait(HANG)
-    child = ctypes.PyDLL(None).fork()
-    if child == 0:
-        signal.alarm(int(HANG))  # ends it, should it hang
-        try:
-            buffer.begin(turn)
-            nothing = (turn.integer, turn.size, turn.waits) == (0, 0, False)
-            buffer.add(MintedBlock("a", 1001, 1, 3), turn)
-            buffer.end(turn)
-            os._exit(0 if nothing and (turn.integer, buffer.take_many(5)) == (1001, []) else 1)
-        finally:
-            os._exit(1)
+    assert in_a_child(ctypes.PyDLL(None).fork, use) == [0, 0, False, 1001, []]
     go_on.set()
     other.join()
-    assert os.waitpid(child, 0)[1] == 0

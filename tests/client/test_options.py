@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import AsyncIntegers, Integers
+from global_integers import AsyncIntegers, Event, Integers
 from global_integers.minting import api
 from global_integers.minting.api import Failure, FailureKind, checked_counter, key_header
 from global_integers.minting.options import ClientSettings, Options, urls_from
@@ -222,6 +222,25 @@ def test_a_client_is_shared_and_never_copied(copied: Callable[[object], object])
         with pytest.raises(TypeError, match="can't be copied or pickled; share it"):
             copied(original)
     assert integers["orders"] is integers["orders"]
+
+
+WRONG: list[tuple[str, Callable[[Integers], object]]] = [
+    ("'Orders' is not a counter's name", lambda integers: integers["Orders"]),
+    ("'Orders' is not a counter's name", lambda integers: integers.create("Orders")),
+    ("-1 is not an integer from 0 on", lambda integers: integers.take(-1)),
+    ("count 100001 is not", lambda integers: integers.take(100_001, key="k")),
+    ("key 'two words' is not", lambda integers: integers.next(key="two words")),
+    ("0 is not an integer from 1 to", lambda integers: integers.owner(0, "orders")),
+    ("9007199254740992 is not an integer from 1 to", lambda integers: integers.owner(2**53, "orders")),
+]
+
+
+@pytest.mark.parametrize(("message", "call"), WRONG)
+def test_what_is_wrong_is_refused_before_anything_is_sent(message: str, call: Callable[[Integers], object]) -> None:
+    events: list[Event] = []
+    with Integers(URLS, observer=events.append) as integers, pytest.raises(ValueError, match=message):
+        call(integers)
+    assert events == []
 
 
 @pytest.mark.parametrize("item", ["orders", 7])
