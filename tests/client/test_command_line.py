@@ -16,7 +16,6 @@ from zipfile import ZipFile
 
 import pytest
 from global_integers import Integers, command_line
-from global_integers.command_line import _check_format
 from global_integers.minting import api
 from global_integers.minting.api import ApiResponse
 from global_integers.testing import Stack
@@ -303,21 +302,19 @@ def test_counters_that_are_named_need_no_list(command: Command, in_memory: Calla
     assert reasons[1][0] == "eu-west-1, ap-southeast-2: there is no counter 'nothing' in this region"
 
 
-def test_a_regions_state_is_said_in_words() -> None:
-    known = {"reachable": True, "latency_ms": 12.3, "counter": "integers", "epoch": 1, "regions": ["eu-west-1"]}
-    rows: list[dict[str, Any]] = [
-        {**known, "region": "eu-west-1", "ok": True, "position": -2},
-        {**known, "region": "us-east-1", "ok": False, "position": 12, "reason": "gone", "hint": "move"},
-        {"region": "us-east-2", "ok": False, "reachable": False, "latency_ms": None, "reason": "no", "hint": "move"},
-    ]
+def test_a_regions_state_is_said_in_words(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory()
+    stack.integers(prefer="eu-west-1").take(4)
+    stack.regions[1].fail("left")
+    stack.regions[2].fail("refused")
 
-    _, _, *lines, reason, other, hint = command_line._table(rows, colour=False).splitlines()
-    assert [re.split(r"\s{2,}", line) for line in lines] == [
-        ["eu-west-1", "healthy", "12 ms", "none yet", "1", "integers", "-"],
-        ["us-east-1", "left", "12 ms", "12", "1", "integers", "-"],
-        ["us-east-2", "no response", "-", "-", "-", "-", "-"],
+    assert table_of(command("status", urls=URLS)) == [
+        ["us-east-1", "healthy", "10 ms", "none yet", "1", "integers", "-"],
+        ["eu-west-1", "left", "20 ms", "11", "1", "integers", "-"],
+        ["ap-southeast-2", "no response", "-", "-", "-", "-", "-"],
+        ["eu-west-1: this region has left, and no longer mints 'integers'; use one of the other regions"],
+        ["ap-southeast-2: connection refused (ap-southeast-2.integers.test)"],
     ]
-    assert (reason, other, hint) == ("us-east-1: gone", "us-east-2: no", "move")
 
 
 @pytest.mark.server
@@ -409,8 +406,11 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "{:>9,}", "{:#x}", "{0:_}", "{!r}", "a{0:06d}b{0}", "{:é^9}", "2026-10000-{}"])
-def test_every_format_that_shows_the_integer_is_possible(text: str) -> None:
-    _check_format(text)
+def test_every_format_that_shows_the_integer_is_possible(
+    command: Command, in_memory: Callable[..., Stack], text: str
+) -> None:
+    in_memory()
+    assert command("mint", "--format", text, urls=URLS) == (0, f"{text.format(1)}\n", "")
 
 
 @pytest.mark.server

@@ -248,6 +248,17 @@ def test_if_a_block_does_not_come_those_who_wait_try_again() -> None:
     assert crowd.sizes, "nobody waits for what doesn't come"
 
 
+def test_if_two_of_several_blocks_do_not_come_one_tries_again() -> None:
+    crowd = Crowd(10, most=2)
+    crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
+    crowd.arrive(9)
+    crowd.buffer.end(crowd.turns[0])
+    crowd.buffer.end(crowd.turns[2])
+
+    assert len(crowd.sizes) == 5, "three blocks come, with an integer each for others, of whom there are four"
+    assert crowd.woken == [False, True] + [False] * 7
+
+
 def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None:
     crowd = Crowd(4, used=1)
     assert crowd.sizes == {0: GROWTH}

@@ -132,6 +132,7 @@ def test_latencies_are_measured_again_after_a_while() -> None:
 
 def test_a_single_region_is_not_measured() -> None:
     assert Regions(["a"]).to_check() == []
+    assert Regions(["a"]).known("a") == "not measured"
     assert Regions(["a", "b"]).to_check() == ["a", "b"]
 
 
