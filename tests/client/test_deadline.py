@@ -119,8 +119,10 @@ def test_each_ip_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.M
         waited.append(timeout)
         raise TimeoutError
 
-    infos = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ADDRESSES]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: infos)
+    def resolved(*_: object, **__: object) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ADDRESSES]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
     monkeypatch.setattr(socket, "create_connection", connect)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(waited))
     with keep_deadlines(httpx.Client(trust_env=False)) as client, pytest.raises(httpx.ConnectTimeout):

@@ -56,6 +56,12 @@ def failure(kind: FailureKind, status: int = 503, **more: Any) -> Failure:
     return Failure(kind, f"{status}: why", status, **more)
 
 
+def scene_of(answers: list[Failure]) -> Scene:
+    """Return regions of which each always answers the same."""
+    scripts: dict[str, Any] = dict(zip("ab", ([answer] for answer in answers), strict=False))
+    return Scene(**scripts)
+
+
 SILENT = failure(FailureKind.SILENT, 0)
 BUSY = failure(FailureKind.TRANSIENT)
 ABSENT = failure(FailureKind.ABSENT, 404)
@@ -92,7 +98,11 @@ def test_rounds_go_on_until_a_region_answers_again() -> None:
 
 
 def test_each_wait_is_twice_as_long_up_to_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("random.uniform", lambda low, high: high if low == high / 2 else None)
+    def longest(low: float, high: float) -> float:
+        assert low == high / 2
+        return high
+
+    monkeypatch.setattr("random.uniform", longest)
     scene = Scene(took=0, a=[*[BUSY] * 7, BLOCK])
     scene.run()
 
@@ -163,7 +173,7 @@ ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
 def test_an_error_that_no_retry_would_help_comes_at_once(
     kind: type[Exception], message: str, request_: ApiRequest[Any], answers: list[Failure]
 ) -> None:
-    scene = Scene(**dict(zip("ab", ([answer] for answer in answers), strict=False)))
+    scene = scene_of(answers)
 
     with pytest.raises(kind, match=f"^{re.escape(message)}"):
         scene.run(request_)
@@ -187,7 +197,7 @@ ADVICE = "; only the key's region can return its integer again"
 )
 def test_after_the_deadline_the_error_says_what_is_known(message: str, key: str | None, answers: list[Failure]) -> None:
     with pytest.raises(Unavailable, match=f"^{re.escape(message)}"):
-        Scene(**dict(zip("ab", ([answer] for answer in answers), strict=False))).run(api.mint("x", 1, key))
+        scene_of(answers).run(api.mint("x", 1, key))
 
 
 @pytest.mark.parametrize(("key", "asked", "counts"), [(None, ["a", "a"], [1000, 7]), ("k", ["a", "b"], [1000, 1000])])
