@@ -6,14 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
+import httpx
 import pytest
 from global_integers import Integers, command_line
 from global_integers.minting import api
@@ -118,20 +117,15 @@ def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch:
     """With the setting `callers`, the stack's first counter may be refused."""
     asked: list[str] = []
 
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response_only(403)
-            self.end_headers()
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(403)
 
-        def log_message(self, *_: Any, **__: Any) -> None:
-            """Print nothing."""
+    def client(urls: Any, **options: Any) -> Integers:
+        return Integers(urls, http=lambda: httpx.Client(transport=httpx.MockTransport(refuse)), **options)
 
-    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
-        done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
-        server.shutdown()
+    monkeypatch.setattr(command_line, "Integers", client)
+    done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
 
     assert asked == ["http://integers.example.com/-/status?counter=orders"]
     assert (done.status, done.stdout) == (1, "")

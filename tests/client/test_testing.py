@@ -1,6 +1,7 @@
 """The stack in memory: clients of it get the same as those of a deployment, and no test of an application waits."""
 
 import asyncio
+import os
 import re
 import socket
 import subprocess
@@ -25,12 +26,12 @@ from global_integers import (
 )
 from global_integers.minting.failover import order_of
 from global_integers.minting.transport import TimeLeft
-from global_integers.testing import Fault, Stack
+from global_integers.testing import Fault, Forked, Stack
 from global_integers.testing import region as region_in_memory
 
 from global_integers_core.names import reserved
 from local.paths import ROOT
-from tests.client.clients import Clock, EventRecorder, Lines, Tasks
+from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 from tests.client.region_proxies import Fault as ProxyFault
 
@@ -429,82 +430,59 @@ def test_concurrent_callers_wait_at_the_same_time(integers_stack: Stack) -> None
     assert sorted(asyncio.run(mint())) == list(range(2, 300, 3))
 
 
-FORKS = """
-import asyncio, os, sys
-from global_integers.testing import Stack
+MAY_FORK = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
-stack = Stack()
-integers = stack.integers(lease=10)
-integers.next()
-if child := os.fork():
-    assert os.waitpid(child, 0)[1] == 0
-    print("parent", integers.next())
-    sys.exit()
-try:
-    for call in (
+
+@MAY_FORK
+def test_a_forked_process_has_no_copy_of_a_stack(integers_stack: Stack) -> None:
+    integers = integers_stack.integers(lease=10)
+    assert integers.next() == 1
+    calls: list[Callable[[], object]] = [
         integers.next,
-        stack.integers().next,
-        lambda: asyncio.run(stack.async_integers().next()),
-        stack.regions[0].fail,
-        stack.regions[0].recover,
-        lambda: stack.tick(1),
-        stack.jump,
-        lambda: stack.delete("orders"),
-    ):
-        try:
-            print(call())
-        except Exception as error:
-            print(f"{type(error).__name__}: {error}")
-    print("its own", Stack().integers().next(), flush=True)
-finally:
-    os._exit(0)
-"""
-"""What a stack does in a forked process: eight refusals."""
+        integers_stack.integers().next,
+        lambda: asyncio.run(integers_stack.async_integers().next()),
+        integers_stack.regions[0].fail,
+        integers_stack.regions[0].recover,
+        lambda: integers_stack.tick(1),
+        integers_stack.jump,
+        lambda: integers_stack.delete("orders"),
+    ]
 
-
-def test_a_forked_process_has_no_copy_of_a_stack() -> None:
-    command = [sys.executable, "-W", "error", "-c", FORKS]
-    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    def use() -> list[object]:
+        refusals: list[object] = []
+        for call in calls:
+            with pytest.raises(Forked) as refused:
+                call()
+            refusals.append(str(refused.value))
+        return [*refusals, Stack().integers().next()]
 
     refusal = (
-        "Forked: this process was forked, and has a copy of its parent's stack, which would mint the same integers "
-        "again; make a Stack here"
+        "this process was forked, and has a copy of its parent's stack, which would mint the same integers again; "
+        "make a Stack here"
     )
-    assert done.stdout.splitlines() == [*[refusal] * 8, "its own 1", "parent 4"]
+    assert in_a_child(os.fork, use) == [*[refusal] * 8, 1]
+    assert integers.next() == 4
 
 
-FORKS_WITHIN = """
-import os, sys
-from global_integers.testing import Stack
-
-integers, children = Stack().integers(), []
-integers.next()
-
-def fork(frame, event, _):
-    if event == "call" and frame.f_code.co_filename.endswith("region.py") and frame.f_code.co_name == "_answer":
-        sys.setprofile(None)
-        children.append(os.fork())
-
-sys.setprofile(fork)
-try:
-    print(integers.take(2), flush=True)
-except Exception as error:
-    print(type(error).__name__, flush=True)
-finally:
-    if children == [0]:
-        os._exit(0)
-assert [os.waitpid(child, 0)[1] for child in children] == [0]
-"""
-"""What becomes of a call during which its process is forked, as by a signal handler."""
-
-
-def test_a_process_forked_while_a_region_answers() -> None:
-    command = [sys.executable, "-W", "error", "-c", FORKS_WITHIN]
-    environment = {"PYTHONPATH": str(ROOT / "client" / "src")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-
-    assert sorted(done.stdout.splitlines()) == ["Forked", "[4, 7]"]
+@MAY_FORK
+@pytest.mark.parametrize("part", range(1, 10))
+def test_a_process_forked_while_a_region_answers(integers_stack: Stack, part: int) -> None:
+    """In the child, the call is refused."""
+    integers, children, taken = integers_stack.integers(), list[int](), list[int]()
+    assert integers.next() == 1
+    with Lines(file=region_in_memory.__file__) as ran:
+        assert integers.take(2) == [4, 7]
+    refused = False
+    try:
+        with Lines(ran.count * part // 10, lambda: children.append(os.fork()), region_in_memory.__file__):
+            taken = integers.take(2)
+    except Forked:
+        refused = True
+    finally:
+        if children == [0]:
+            os._exit(0 if refused else 1)
+    assert taken == [10, 13]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0]
 
 
 @pytest.mark.parametrize("key", [None, "cart-1"])
