@@ -14,8 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from .settings.args import Settings
-from .settings.names import STAYS
+from .names import STAYS
+from .settings.subjects import Roles
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
@@ -34,8 +34,9 @@ class PythonFunction(pulumi.ComponentResource):
     and what `statements` allow: a new version may do so before it exists. What the former version was allowed stays
     allowed until `allow_no_more`, since IAM isn't versioned.
 
-    The function changes after `after`. `environment` is the same in all regions, `own_environment` the region's.
-    `timeout` is in seconds; a `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
+    `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
+    `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
+    `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
     """
 
     name: pulumi.Output[str]
@@ -56,9 +57,10 @@ class PythonFunction(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        settings: Settings,
         region: str,
         *,
+        kms_key: str,
+        roles: Roles,
         function_name: str,
         role_name: str,
         handler: str,
@@ -74,7 +76,6 @@ class PythonFunction(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
-        kms_key = settings.kms_key(region)
         logs = aws.cloudwatch.LogGroup(
             f"{name}-logs",
             name=f"/aws/lambda/{function_name}",
@@ -86,7 +87,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.code = version_in(code)
         described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
         self.build = pulumi.Output.from_input(environment).apply(lambda known: _digest([*described, dict(known)])[:12])
-        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", settings, self)
+        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
                 [
@@ -239,7 +240,7 @@ def trusting(service: str) -> str:
     return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
 
 
-def role(resource: str, name: str, service: str, settings: Settings, parent: pulumi.Resource) -> aws.iam.Role:
+def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Resource) -> aws.iam.Role:
     """Register a role as a child of `parent`, for a service like `lambda.amazonaws.com`.
 
     Later changes of name and path are ignored: they would replace the role, and a function whose role is deleted stops.
@@ -247,8 +248,8 @@ def role(resource: str, name: str, service: str, settings: Settings, parent: pul
     return aws.iam.Role(
         resource,
         name=name,
-        path=None if settings.iam_path == "/" else settings.iam_path,
-        permissions_boundary=settings.permissions_boundary or None,
+        path=None if roles.path == "/" else roles.path,
+        permissions_boundary=roles.permissions_boundary or None,
         assume_role_policy=trusting(service),
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=["path", "name"]),
     )

@@ -8,15 +8,16 @@ import pulumi
 
 from global_integers_core.lattice import places
 
-from .coordinator import Coordinator
+from .coordinator import Coordinator, CoordinatorArgs
 from .domain import Domain
+from .domain.capacity import capacity
 from .function import archive
 from .gateway import Gateway
 from .monitoring import Monitoring, budget
 from .monitoring.stack_metrics import StackMetrics
-from .region import RegionalAlias, RegionalCounter
-from .settings import settings_of
-from .settings.args import GlobalIntegersArgs, Settings
+from .region import RegionalAlias, RegionalCounter, RegionalCounterArgs
+from .settings import desired_state_of, settings_of
+from .settings.args import GlobalIntegersArgs, Settings, minting_environment
 from .settings.values import Findings, camel
 from .table import only_writers
 
@@ -62,20 +63,31 @@ class GlobalIntegers(pulumi.ComponentResource):
         settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        coordinator = Coordinator(f"{name}-coordinator", settings, opts=child)
+        coordinator = Coordinator(f"{name}-coordinator", _coordinator_args(settings), opts=child)
         deployed = self._waves(name, settings, coordinator)
         minting = {region: deployed[region].counter for region in settings.regions}
         ready = [resource for counter in minting.values() for resource in counter.ready]
-        coordinator.reconcile({region: each.table for region, each in minting.items()}, ready)
+        reconciled = coordinator.reconcile(
+            desired_state_of(settings),
+            {region: each.table for region, each in minting.items()},
+            ready,
+            protect=settings.protect,
+            open_counters=settings.open_counters,
+        )
         if settings.budget:
-            budget(f"{name}-budget", settings, self)
+            paid = dict.fromkeys((*settings.deployed, settings.home))
+            budget(f"{name}-budget", settings.names.budget, settings.budget, paid, settings.alarm_emails, self)
         gateways = {
             region: Gateway(
                 f"{name}-{region}-gateway",
-                settings,
-                region,
-                made.counter.table,
-                coordinator.default_counter,
+                settings.region(region),
+                names=settings.names,
+                roles=settings.roles,
+                signed=settings.signed,
+                rate=settings.api_gateway_rate,
+                burst=settings.api_gateway_burst,
+                table=made.counter.table,
+                default_counter=coordinator.default_counter,
                 after=[made.release],
                 opts=child,
             )
@@ -92,9 +104,29 @@ class GlobalIntegers(pulumi.ComponentResource):
         aliases = {region: made.alias for region, made in deployed.items()}
         domain = None
         if settings.domain:
-            domain = Domain(f"{name}-domain", settings, aliases, gateways, coordinator, opts=child)
-        metrics = StackMetrics(settings, domain.apis if domain is not None else {})
-        Monitoring(f"{name}-monitoring", metrics, coordinator, opts=child)
+            domain = Domain(
+                f"{name}-domain",
+                settings.domain,
+                hosted_zone=settings.hosted_zone,
+                regions=settings.regions,
+                names=settings.names,
+                access=settings.access,
+                capacities={region: capacity(settings, region) for region in settings.deployed},
+                aliases=aliases,
+                gateways=gateways,
+                reconciled=coordinator,
+                opts=child,
+            )
+        Monitoring(
+            f"{name}-monitoring",
+            metrics_of(settings, domain.apis if domain is not None else {}),
+            dashboard=settings.dashboard,
+            emails=settings.alarm_emails,
+            topics=settings.alarm_topics,
+            kms_keys=settings.kms_keys,
+            deployed=coordinator,
+            opts=child,
+        )
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
@@ -102,22 +134,22 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         own_names = domain.urls if domain is not None else {}
         urls = {
-            region: _once_reconciled(coordinator, alias.url if alias.url is not None else own_names[region])
+            region: _once_reconciled(reconciled, alias.url if alias.url is not None else own_names[region])
             for region, alias in aliases.items()
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
         self.gateway_urls = {
-            region: _once_reconciled(coordinator, gateway.url)
+            region: _once_reconciled(reconciled, gateway.url)
             for region, gateway in gateways.items()
             if region in settings.regions
         }
         if domain is not None:
-            self.domain_url = _once_reconciled(coordinator, domain.url)
+            self.domain_url = _once_reconciled(reconciled, domain.url)
             self.records = domain.records
             if domain.gateway_url is not None:
-                self.domain_gateway_url = _once_reconciled(coordinator, domain.gateway_url)
-        self.counters = coordinator.reconciled["counters"]
+                self.domain_gateway_url = _once_reconciled(reconciled, domain.gateway_url)
+        self.counters = reconciled["counters"]
         self.default_counter = coordinator.default_counter
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
@@ -128,25 +160,23 @@ class GlobalIntegers(pulumi.ComponentResource):
         Callers of a wave reach its new versions once all of them have passed their checks. Each region has a check of
         its own: it runs when this region's function has changed, not when another one has.
         """
-        code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
+        args, child = _counter_args(settings, coordinator.default_counter), pulumi.ResourceOptions(parent=self)
         after: Sequence[pulumi.Resource] = coordinator.ready
         deployed: dict[str, _Deployed] = {}
         for wave in settings.waves:
             counters = {
                 region: RegionalCounter(
                     f"{name}-{region}",
-                    settings,
-                    region,
-                    code,
-                    coordinator.default_counter,
-                    coordinator.witness,
-                    after,
+                    settings.region(region),
+                    args,
+                    witness=coordinator.witness,
+                    after=after,
                     opts=child,
                 )
                 for region in wave
             }
             checks = {
-                region: coordinator.check(region, counter.mint, counter.ready)
+                region: coordinator.check(settings.region(region), counter.mint, counter.ready)
                 for region, counter in counters.items()
                 if region in settings.regions
             }
@@ -154,8 +184,16 @@ class GlobalIntegers(pulumi.ComponentResource):
                 # A region that leaves is neither checked, nor does it wait for others: it may be the last that works.
                 of_wave = [*checks.values()] if region in checks else []
                 own = [checks[region]] if region in checks else counter.ready
-                alias = RegionalAlias(f"{name}-{region}-alias", settings, region, counter.mint, own, opts=child)
-                release = coordinator.release(region, counter.mint, alias.url, [*of_wave, alias])
+                alias = RegionalAlias(
+                    f"{name}-{region}-alias",
+                    region,
+                    counter.mint,
+                    access=settings.access,
+                    function_url=settings.function_urls,
+                    after=own,
+                    opts=child,
+                )
+                release = coordinator.release(settings.region(region), counter.mint, alias.url, [*of_wave, alias])
                 counter.mint.allow_no_more([release], later=region in settings.paused)
                 deployed[region] = _Deployed(counter, alias, release)
             # Nobody waits for a region that leaves: it may be one that never comes back.
@@ -172,8 +210,57 @@ class _Deployed(NamedTuple):
     """After it, callers reach the new version."""
 
 
-def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
-    return pulumi.Output.all(url, coordinator.reconciled).apply(lambda both: str(both[0]))
+def _coordinator_args(settings: Settings) -> CoordinatorArgs:
+    return CoordinatorArgs(
+        names=settings.names,
+        home=settings.home,
+        kms_keys=settings.kms_keys,
+        roles=settings.roles,
+        protect=settings.protect,
+        counters=settings.counters,
+        default_counter=settings.default_counter,
+        environment={
+            **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
+            **({"DASHBOARD": "true"} if settings.dashboard else {}),
+        },
+        schedule_minutes=settings.schedule_minutes,
+        log_retention_days=settings.log_retention_days,
+    )
+
+
+def _counter_args(settings: Settings, default_counter: pulumi.Output[str]) -> RegionalCounterArgs:
+    return RegionalCounterArgs(
+        names=settings.names,
+        home=settings.home,
+        roles=settings.roles,
+        protect=settings.protect,
+        code=archive("mint", "aws_client"),
+        environment={"DEFAULT_COUNTER": default_counter, **minting_environment(vars(settings))},
+        memory_size=settings.memory_size,
+        log_retention_days=settings.log_retention_days,
+        reserved_concurrency=settings.reserved_concurrency,
+        open_counters=settings.open_counters,
+    )
+
+
+def metrics_of(settings: Settings, apis: Mapping[str, pulumi.Input[str]]) -> StackMetrics:
+    """Return the metrics of a deployment. `apis` are the ids of the domain's APIs, by region."""
+    return StackMetrics(
+        names=settings.names,
+        home=settings.home,
+        regions=settings.regions,
+        leaving=settings.leaving,
+        paused=settings.paused,
+        function_urls=settings.function_urls,
+        signed=settings.signed,
+        schedule_minutes=settings.schedule_minutes,
+        thresholds=settings.alarms,
+        apis=apis,
+    )
+
+
+def _once_reconciled(reconciled: pulumi.Output[Any], url: pulumi.Output[str]) -> pulumi.Output[str]:
+    return pulumi.Output.all(url, reconciled).apply(lambda both: str(both[0]))
 
 
 def _settings(args: GlobalIntegersArgs | Mapping[str, Any], prefix: str) -> Settings:

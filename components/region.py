@@ -1,6 +1,7 @@
 """One region: its tables and minting function, the alias and the URL by which it is called, and by which pages."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,10 @@ import pulumi_aws as aws
 from global_integers_core.names import LIVE_ALIAS, MINTING_ALIAS
 
 from .function import PythonFunction, allow
-from .settings.args import Settings, minting_environment
+from .names import MOVES, STAYS, ResourceNames
 from .settings.aws_regions import partitions
-from .settings.names import MOVES, STAYS, ResourceNames
 from .settings.rules import accounts
+from .settings.subjects import Access, Region, Roles
 from .table import table, use_keys
 
 HEADERS = ("accept", "content-type", "idempotency-key")
@@ -21,18 +22,37 @@ SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-
 """What a signature adds to a request (IAM guide, "Create a signed AWS API request")."""
 
 
-def cors(settings: Settings) -> dict[str, Any]:
+def cors(access: Access) -> dict[str, Any]:
     """Return what pages of the allowed origins may do: all that the API offers, and read the whole response.
 
     Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have these arguments.
     """
     return {
-        "allow_origins": list(settings.cors_origins),
-        "allow_methods": ["GET", "POST", "PUT"] if settings.open_counters else ["GET", "POST"],
-        "allow_headers": [*HEADERS, *(SIGNED_HEADERS if settings.signed else ())],
+        "allow_origins": list(access.cors_origins),
+        "allow_methods": ["GET", "POST", "PUT"] if access.open_counters else ["GET", "POST"],
+        "allow_headers": [*HEADERS, *(SIGNED_HEADERS if access.signed else ())],
         "expose_headers": ["idempotency-replayed", "retry-after"],
         "max_age": 3600,
     }
+
+
+@dataclass(frozen=True)
+class RegionalCounterArgs:
+    """What the tables and minting functions of all regions have in common."""
+
+    names: ResourceNames
+    home: str
+    """The region of the coordinator."""
+    roles: Roles
+    protect: bool
+    """Whether the tables of regions that stay can't be deleted."""
+    code: pulumi.AssetArchive
+    environment: Mapping[str, pulumi.Input[str]]
+    memory_size: int
+    log_retention_days: int
+    reserved_concurrency: int
+    open_counters: bool
+    """Whether callers may create counters and list them, so the function scans the table."""
 
 
 class RegionalCounter(pulumi.ComponentResource):
@@ -52,52 +72,46 @@ class RegionalCounter(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        settings: Settings,
-        region: str,
-        code: pulumi.AssetArchive,
-        default_counter: pulumi.Output[str],
+        region: Region,
+        args: RegionalCounterArgs,
+        *,
         witness: pulumi.Resource,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
-        names, kms_key, leaving = settings.names, settings.kms_key(region), region in settings.leaving
-        protect = settings.protect and not leaving
-        child = pulumi.ResourceOptions(parent=self)
-
-        make = partial(table, region=region, parent=self, protect=protect, kms_key=kms_key, after=[witness])
+        names, kms_key, protect = args.names, region.kms_key, args.protect and not region.leaving
+        make = partial(table, region=region.name, parent=self, protect=protect, kms_key=kms_key, after=[witness])
         self.table = make(f"{name}-table", names.counters_table, stream=True)
         self.receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
         # The coordinator is created after the tables, so its own output can't be used.
-        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
+        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
         self.mint = PythonFunction(
             f"{name}-mint",
-            settings,
-            region,
+            region.name,
+            kms_key=kms_key,
+            roles=args.roles,
             function_name=names.mint_function,
-            role_name=names.mint_role(region),
+            role_name=names.mint_role(region.name),
             handler="mint.handler.handler",
-            code=code,
-            environment={
-                "DEFAULT_COUNTER": default_counter,
-                **minting_environment(vars(settings)),
-            },
+            code=args.code,
+            environment=args.environment,
             own_environment={
                 "COUNTERS_TABLE": self.table.name,
                 "RECEIPTS_TABLE": self.receipts.name,
                 "COORDINATOR": coordinator,
-                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
+                **({"LEAVING": ",".join(region.successors)} if region.leaving else {}),
             },
             statements=pulumi.Output.all(self.table.arn, self.receipts.arn, coordinator).apply(
-                lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
+                lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([kms_key])]
             ),
-            memory_size=settings.memory_size,
-            timeout=30 if settings.open_counters else 10,
-            log_retention_days=settings.log_retention_days,
+            memory_size=args.memory_size,
+            timeout=30 if args.open_counters else 10,
+            log_retention_days=args.log_retention_days,
             # 0 pauses the region: Lambda answers 429.
-            reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
+            reserved_concurrency=0 if region.paused else args.reserved_concurrency,
             after=after,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [self.table, self.receipts, self.mint.function]
         self.register_outputs({"table": self.table.name})
@@ -122,9 +136,11 @@ class RegionalAlias(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        settings: Settings,
         region: str,
         mint: PythonFunction,
+        *,
+        access: Access,
+        function_url: bool,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -141,18 +157,18 @@ class RegionalAlias(pulumi.ComponentResource):
         )
         self.name, self.arn, self.function_name = alias.name, alias.arn, mint.name
         self.url, self.statements = None, []
-        if settings.function_urls:
-            function_url = aws.lambda_.FunctionUrl(
+        if function_url:
+            made = aws.lambda_.FunctionUrl(
                 f"{name}-url",
                 region=region,
                 function_name=mint.name,
                 qualifier=alias.name,
-                authorization_type=settings.authorization,
-                cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
+                authorization_type=access.authorization,
+                cors=aws.lambda_.FunctionUrlCorsArgs(**cors(access)) if access.cors_origins else None,
                 opts=child,
             )
-            self._permit(name, region, url_permissions(settings, region), function_url)
-            self.url = _once(function_url.function_url, self.statements)
+            self._permit(name, region, url_permissions(access, region), made)
+            self.url = _once(made.function_url, self.statements)
         self.register_outputs({"url": self.url, "arn": self.arn})
 
     def _permit(
@@ -180,7 +196,7 @@ def _once(url: pulumi.Output[str], made: Sequence[pulumi.Resource]) -> pulumi.Ou
     return pulumi.Output.all(url, *(resource.urn for resource in made)).apply(lambda known: str(known[0]))
 
 
-def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]]:
+def url_permissions(access: Access, region: str) -> dict[str, dict[str, Any]]:
     """Return what the alias's policy allows to whom: statement → arguments of a `Permission`.
 
     Everyone if nobody signs; otherwise the accounts that `callers` names. The function's own account needs no
@@ -189,12 +205,12 @@ def url_permissions(settings: Settings, region: str) -> dict[str, dict[str, Any]
     URLs"). An account is named by its ARN, as Lambda stores it: a refresh would take a number for another principal.
     """
     principals = {"public": "*"}
-    if settings.signed:
+    if access.signed:
         partition = partitions()[region]
-        principals = {f"account-{each}": f"arn:{partition}:iam::{each}:root" for each in accounts(settings.callers)}
+        principals = {f"account-{each}": f"arn:{partition}:iam::{each}:root" for each in accounts(access.callers)}
     found: dict[str, dict[str, Any]] = {}
     for who, principal in principals.items():
-        url = {"action": "lambda:InvokeFunctionUrl", "function_url_auth_type": settings.authorization}
+        url = {"action": "lambda:InvokeFunctionUrl", "function_url_auth_type": access.authorization}
         invoke = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
         found |= {f"{who}-url": {"principal": principal, **url}, f"{who}-invoke": {"principal": principal, **invoke}}
     return found

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .function import policy
-from .settings.names import STAYS
+from .names import STAYS
 
 
 def table(

@@ -18,12 +18,12 @@ from typing import Any, cast
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .apigateway import GATEWAY
+from .aws_clients import Aws
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
 from .engine.floors import check_floors
 from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
 from .paths import FREE_SPACE, FULL, VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
-from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
+from .aws_clients import Aws, found
 from .domain import DOMAIN, LOCAL, how_to
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
-from .resources.kind import Aws, found
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
 from .stack import Made, State
 from .terminal import has_reader
 
 if TYPE_CHECKING:
-    from components.settings.names import ResourceNames
+    from components.names import ResourceNames
 
 PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
@@ -62,7 +62,7 @@ class Deployed:
     @cached_property
     def names(self) -> "ResourceNames":
         """The names of its resources, the same in every region."""
-        from components.settings.names import ResourceNames  # with all of Pulumi, which few commands need
+        from components.names import ResourceNames  # with all of Pulumi, which few commands need
 
         return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 

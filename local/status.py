@@ -11,9 +11,9 @@ from typing import Any, cast
 from global_integers_core.names import LIVE_ALIAS
 
 from .apigateway import GATEWAY
+from .aws_clients import found
 from .domain import DOMAIN, LOCAL
 from .operator_commands import Deployed
-from .resources.kind import found
 from .resources.lambda_ import phase, registers
 from .server.ministack_server import FUNCTION_URLS
 

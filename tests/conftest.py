@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from local.server import aws_server
 
 pytest_plugins = [

@@ -13,14 +13,20 @@ from typing import Any
 import yaml
 from pulumi.provider.experimental.analyzer import Analyzer
 
+from components.monitoring.alarms import ALARMS, Alarm, alarms
 from components.plugin.__main__ import NAME, Package
 from components.settings import NOT_IN_PROJECT_NAMESPACE
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.values import camel
 from local.paths import ROOT
 from proof.bench import price, public_stack
+from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
 from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
+from tests.components.running import HOME, THREE, stack_metrics
+
+# isort: split
+from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD  # found by the imports above
 
 TOKEN = f"{NAME}:index:GlobalIntegers"
 
@@ -37,6 +43,20 @@ PRICE_TABLE = re.compile(r"(?<=```text\n)a month, three regions .*?(?=\n```)", r
 COSTS_TABLE = re.compile(r"\| all requests are \| bytes \|.*\n(\|.*\n)+")
 
 APIS_TABLE = re.compile(r"\| all requests are \| per second \|.*\n(\|.*\n)+")
+
+THRESHOLDS_TABLE = re.compile(r"(?<=\| goes off at \| default \|\n\|---\|---\|---\|---\|\n)(\| .*\n)+")
+
+ALARM_COSTS = re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|---\|---\|---\|---\|\n)(\| .*\n)+")
+
+DOMAIN_COSTS = re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d")
+
+IDLE_COSTS = re.compile(r"\$[0-9.]+ a month(?=\]\(docs/performance\.md#if-nobody-calls-it\)| if nobody calls;)")
+
+REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\d")
+
+DOMAIN_REGION_COSTS = re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|")
+
+HOURS = re.compile(r"(?<=within )\d+(?= hours \((setting )?`idempotencyHours`\))")
 
 MANY = 3
 
@@ -144,7 +164,61 @@ def _costs(text: str) -> str:
     costs = public_stack.table(public_stack.rows(public_stack.largest(sent)))
     of_apis = public_stack.table_of_apis(public_stack.apis(sent))
     text = COSTS_TABLE.sub(lambda _: f"{costs}\n", text, count=1)
+    rows = public_stack.rows(public_stack.largest(sent)).items()
+    usual = round(max(row.together for kind, row in rows if "openCounters" not in kind), 2)
+    text = REGION_COSTS.sub(f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}", text)
     return APIS_TABLE.sub(lambda _: f"{of_apis}\n", text, count=1)
+
+
+def _alarms(text: str) -> str:
+    """Return the text of docs/operations.md with the alarms, and what they cost."""
+    text = THRESHOLDS_TABLE.sub(lambda _: "".join(map(_threshold, ALARMS.values())), text, count=1)
+    text = ALARM_COSTS.sub(lambda _: "".join(map(_cost, (1, 3, 30))), text, count=1)
+    own, both = (len(alarms(stack_metrics(HOME, apis=apis))) for apis in (False, True))
+    costs = f"With `domain`, each region has {spelt(both - own)} alarms more, for ${(both - own) * ALARM.dollars:.2f}"
+    return DOMAIN_COSTS.sub(lambda _: costs, text, count=1)
+
+
+def _threshold(alarm: Alarm) -> str:
+    where = "every region" if alarm.every_region else "home region"
+    default = f"{alarm.runs} × `scheduleMinutes` + {alarm.default}" if alarm.runs else alarm.default
+    return f"| [`{alarm.name}`](#{alarm.name.lower()}) | {where} | {alarm.goes_off} | {default} |\n"
+
+
+def _cost(regions: int) -> str:
+    """Return the row of what a stack of so many regions pays for its alarms, and for the dashboard."""
+    made = len(alarms(stack_metrics(HOME, *(f"region-{n}" for n in range(1, regions)))))
+    of_metrics, of_alarms, composite = len(OF_ALARMS) * METRIC.dollars, made * ALARM.dollars, COMPOSITE_ALARM.dollars
+    month = of_metrics + of_alarms + composite
+    shown = month + DASHBOARD.dollars + (len(OF_DASHBOARD) + len(OF_A_REGION) * regions) * METRIC.dollars
+    parts = f"{len(OF_ALARMS)}: ${of_metrics:.2f} | {made}: ${of_alarms:.2f} | ${composite:.2f}"
+    return f"| {regions} | {parts} | ${month:.2f} | ${shown:.2f} |\n"
+
+
+def _idle(text: str) -> str:
+    """Return the text of a page with what three regions cost if nobody calls."""
+    return IDLE_COSTS.sub(lambda _: f"${price.total(price.cases()['default']):.2f} a month", text)
+
+
+WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def spelt(number: int) -> str:
+    """Return a number as running text has it."""
+    return WORDS[number] if 0 < number < len(WORDS) else f"{number:,}"
+
+
+def _domain(text: str) -> str:
+    """Return the text of docs/domain.md with what the health checks of a region cost."""
+    public, signed = (
+        price.of_health_checks(price.cases()[title]) / len(THREE) for title in ("all, public", "all, signed")
+    )
+    return DOMAIN_REGION_COSTS.sub(lambda _: f"| ${public:.2f} | ${signed:.2f} |", text)
+
+
+def _hours(text: str) -> str:
+    """Return the text of a page with the hours for which a receipt is kept."""
+    return HOURS.sub(str(SETTINGS["idempotency_hours"].metadata["allowed"].default), text)
 
 
 FILES: dict[Path, Callable[[str], str]] = {
@@ -152,7 +226,13 @@ FILES: dict[Path, Callable[[str], str]] = {
     ROOT / "Pulumi.yaml": _project,
     ROOT / "docs" / "settings.md": _settings,
     ROOT / "docs" / "layouts.md": _refusals,
+    ROOT / "docs" / "api.md": _hours,
+    ROOT / "docs" / "openapi.yaml": _hours,
+    ROOT / "docs" / "domain.md": _domain,
+    ROOT / "docs" / "operations.md": _alarms,
     ROOT / "docs" / "performance.md": _price,
+    ROOT / "docs" / "tasks.md": _idle,
+    ROOT / "README.md": _idle,
     ROOT / "docs" / "permissions.md": _costs,
     **dict.fromkeys(TRANSCRIPTS, play),
 }

@@ -33,7 +33,7 @@ from global_integers import Integers
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
 from local.server import aws_server
 from local.engine import deploy
-from local.resources import Aws
+from local.aws_clients import Aws
 
 def program():
     args = GlobalIntegersArgs("us-east-1", ["us-east-1", "eu-west-1"], authorization="NONE", protect=False)

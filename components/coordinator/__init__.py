@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,8 @@ import pulumi_aws as aws
 from global_integers_core.names import DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from ..function import PythonFunction, allow, archive
-from ..settings.args import Settings
-from ..settings.names import MOVES, STAYS, ResourceNames
+from ..names import MOVES, STAYS, ResourceNames
+from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
 from .deployment import at_home, default_counter, record_in, request, same_home, unchanged_name
@@ -26,21 +27,30 @@ MAX_AGE = 60
 class Schedule(pulumi.ComponentResource):
     """A rule, the alias that it calls, and the permission to call it. A run that fails isn't retried."""
 
-    def __init__(self, name: str, settings: Settings, alias: aws.lambda_.Alias, opts: pulumi.ResourceOptions) -> None:
+    def __init__(
+        self,
+        name: str,
+        home: str,
+        *,
+        rule_name: str,
+        minutes: int,
+        alias: aws.lambda_.Alias,
+        opts: pulumi.ResourceOptions,
+    ) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         rule = aws.cloudwatch.EventRule(
             f"{name}-rule",
-            name=settings.names.schedule_rule,
-            region=settings.home,
+            name=rule_name,
+            region=home,
             description="Runs the coordinator, which repairs what it can.",
-            schedule_expression=rate(settings.schedule_minutes),
+            schedule_expression=rate(minutes),
             opts=child,
         )
         permission = aws.lambda_.Permission(
             f"{name}-permission",
-            region=settings.home,
+            region=home,
             function=alias.function_name,
             qualifier=alias.name,
             statement_id="global-integers-schedule",
@@ -51,7 +61,7 @@ class Schedule(pulumi.ComponentResource):
         )
         aws.cloudwatch.EventTarget(
             f"{name}-target",
-            region=settings.home,
+            region=home,
             rule=rule.name,
             target_id="coordinator",
             arn=alias.arn,
@@ -73,15 +83,34 @@ JOURNAL_DAYS = 365
 """The coordinator's log is kept at least as long, whatever the settings say: it is the journal of all layouts."""
 
 
+@dataclass(frozen=True)
+class CoordinatorArgs:
+    """What the coordinator and its tables need of the settings."""
+
+    names: ResourceNames
+    home: str
+    kms_keys: Mapping[str, str]
+    """Region → the ARN of the key that encrypts its tables and logs, if not keys of AWS do."""
+    roles: Roles
+    protect: bool
+    """Whether its tables can't be deleted."""
+    counters: Sequence[str]
+    default_counter: str
+    """The one that was chosen for `/`, or empty."""
+    environment: Mapping[str, str]
+    """Variables of its function, besides the names of what it uses."""
+    schedule_minutes: int
+    log_retention_days: int
+
+
 class Coordinator(pulumi.ComponentResource):
     """The home region's tables, the coordinator, its schedule, and its runs at deployments that change something.
 
     The coordinator is deployed before any minting function changes. Its new version checks itself before its aliases
     move to it. It checks a new version of each minting function, and moves that one's alias. In the end, it reconciles.
+    Each of these runs is registered where its method is called.
     """
 
-    reconciled: pulumi.Output[dict[str, Any]]
-    """The coordinator's report, once every counter has its layout."""
     default_counter: pulumi.Output[str]
     """What `/` mints from."""
     function: PythonFunction
@@ -94,11 +123,10 @@ class Coordinator(pulumi.ComponentResource):
     depends. So if that is interrupted, either the layouts table is still whole, or no data are left.
     """
 
-    def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions) -> None:
+    def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
-        names, home, protect, key = settings.names, settings.home, settings.protect, settings.kms_key(settings.home)
-        self._name = name
-        self._settings = settings
+        names, home, protect, key = args.names, args.home, args.protect, args.kms_keys.get(args.home, "")
+        self._name, self._home, self._chosen = name, home, bool(args.default_counter)
         layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
         arn = layouts.arn.apply(lambda arn: at_home(arn, home))
@@ -118,13 +146,12 @@ class Coordinator(pulumi.ComponentResource):
         self._record = arn.apply(lambda arn: record_in(arn, self))
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
         known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
-        self.default_counter = known.apply(
-            lambda record: default_counter(settings.default_counter, settings.counters, record)
-        )
+        self.default_counter = known.apply(lambda record: default_counter(args.default_counter, args.counters, record))
         self.function = PythonFunction(
             f"{name}-coordinate",
-            settings,
             home,
+            kms_key=key,
+            roles=args.roles,
             function_name=names.coordinate_function,
             role_name=names.coordinate_function,
             handler="coordinate.handler.handler",
@@ -134,8 +161,7 @@ class Coordinator(pulumi.ComponentResource):
                 "RECEIPTS_TABLE": names.receipts_table,
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
-                **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
-                **({"DASHBOARD": "true"} if settings.dashboard else {}),
+                **args.environment,
             },
             own_environment={
                 "LAYOUTS_TABLE": layouts_name,
@@ -143,11 +169,11 @@ class Coordinator(pulumi.ComponentResource):
                 "ARCHIVE_TABLE": archived.name,
             },
             statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
-                lambda known: [*_statements(names, *known[:3]), *use_keys([*settings.kms_keys.values()])]
+                lambda known: [*_statements(names, *known[:3]), *use_keys([*args.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
-            log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
+            log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [layouts, mirror, archived, self.function.policy]
@@ -167,7 +193,15 @@ class Coordinator(pulumi.ComponentResource):
         minting = self._alias(MINTING_ALIAS, "What minting functions may ask the coordinator for.", checked)
         self.ready += [checked, deployments, minting]
         # A failed deployment needs the schedule most, so it doesn't wait for the runs below.
-        Schedule(f"{name}-schedule", settings, deployments, opts=pulumi.ResourceOptions(parent=self))
+        Schedule(
+            f"{name}-schedule",
+            home,
+            rule_name=names.schedule_rule,
+            minutes=args.schedule_minutes,
+            alias=deployments,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({"functionName": self.function.name})
 
     def _alias(self, alias: str, description: str, checked: pulumi.Resource) -> aws.lambda_.Alias:
         """Register an alias, which leads to a version that was `checked`. From then on, that check moves it.
@@ -176,7 +210,7 @@ class Coordinator(pulumi.ComponentResource):
         """
         registered = aws.lambda_.Alias(
             f"{self._name}-{alias}-alias",
-            region=self._settings.home,
+            region=self._home,
             name=alias,
             description=description,
             function_name=self.function.name,
@@ -185,7 +219,7 @@ class Coordinator(pulumi.ComponentResource):
         )
         aws.lambda_.FunctionEventInvokeConfig(
             f"{self._name}-{alias}-retries",
-            region=self._settings.home,
+            region=self._home,
             function_name=self.function.name,
             qualifier=registered.name,
             maximum_event_age_in_seconds=MAX_AGE,
@@ -194,7 +228,7 @@ class Coordinator(pulumi.ComponentResource):
         )
         return registered
 
-    def check(self, region: str, mint: PythonFunction, after: Sequence[pulumi.Resource]) -> pulumi.Resource:
+    def check(self, region: Region, mint: PythonFunction, after: Sequence[pulumi.Resource]) -> pulumi.Resource:
         """Return the check of a region's new version. It is done again whenever the function changes.
 
         While the region is paused, it does nothing. It is done when the region is paused no longer.
@@ -202,58 +236,70 @@ class Coordinator(pulumi.ComponentResource):
         return self._about("check", region, mint, {}, after)
 
     def release(
-        self, region: str, mint: PythonFunction, url: pulumi.Output[str] | None, after: Sequence[pulumi.Resource]
+        self, region: Region, mint: PythonFunction, url: pulumi.Output[str] | None, after: Sequence[pulumi.Resource]
     ) -> pulumi.Resource:
         """Return the move of a region's alias to its new version, after `after`: all checks of its wave.
 
         What callers reach then is checked once more, also by `url`. A region that leaves is moved without a check.
         """
         more: dict[str, Any] = {"url": url} if url is not None else {}
-        if region in self._settings.leaving:
+        if region.leaving:
             more["leaving"] = True
         return self._about("release", region, mint, more, after)
 
     def _about(
         self,
         what: str,
-        region: str,
+        region: Region,
         mint: PythonFunction,
         more: Mapping[str, pulumi.Input[Any]],
         after: Sequence[pulumi.Resource],
     ) -> pulumi.Resource:
         asked: dict[str, pulumi.Input[Any]] = {
-            "region": region,
+            "region": region.name,
             "counter": self.default_counter,
-            **({"chosen": True} if self._settings.default_counter else {}),
+            **({"chosen": True} if self._chosen else {}),
             "code": mint.code,
             "build": mint.build,
             "version": mint.version,
             "digest": mint.digest,
-            **({"paused": True} if region in self._settings.paused else {}),
+            **({"paused": True} if region.paused else {}),
             **more,
         }
         event = pulumi.Output.from_input(asked).apply(lambda known: canonical({what: known}))
-        return self._invocation(f"{what}-{region}", event, after)
+        return self._invocation(f"{what}-{region.name}", event, after)
 
-    def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
-        """Give every counter its layout, after all that its regions need. `tables` are the regions' counters tables.
+    def reconcile(
+        self,
+        desired: Mapping[str, Any],
+        tables: Mapping[str, aws.dynamodb.Table],
+        after: Sequence[pulumi.Resource],
+        *,
+        protect: bool,
+        open_counters: bool,
+    ) -> pulumi.Output[dict[str, Any]]:
+        """Give every counter its layout, after all that its regions need. Return the coordinator's report.
+
+        `desired` is what the settings ask for (`desired_state_of`), `tables` are the regions' counters tables. With
+        `protect`, no region may be deleted that hasn't left. `open_counters`: callers may have created counters.
 
         A region that is leaving isn't waited for: it may be one that never comes back.
         """
         event = request(
             self,
-            self._settings,
+            desired,
             self._record,
             tables,
+            protect=protect,
+            open_counters=open_counters,
             default_counter=self.default_counter,
             layouts_label=self._layouts_label,
-            first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._settings.home)),
+            first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._home)),
         )
         result = self._invocation("reconcile", event, after).result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
-        self.reconciled = result.apply(json.loads)
-        self.register_outputs({"reconciled": self.reconciled, "functionName": self.function.name})
+        return result.apply(json.loads)
 
     def _invocation(
         self,
@@ -264,7 +310,7 @@ class Coordinator(pulumi.ComponentResource):
     ) -> aws.lambda_.Invocation:
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
-            region=self._settings.home,
+            region=self._home,
             function_name=self.function.name,
             qualifier=qualifier,
             # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in

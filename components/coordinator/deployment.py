@@ -15,8 +15,7 @@ import pulumi_aws as aws
 from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
-from ..settings import SettingsError, desired_state_of
-from ..settings.args import Settings
+from ..settings import SettingsError
 from ..settings.values import canonical
 
 
@@ -176,29 +175,31 @@ def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
 
 def request(
     parent: pulumi.Resource,
-    settings: Settings,
+    desired: Mapping[str, Any],
     record: pulumi.Output[StoredRecord | None],
     tables: Mapping[str, aws.dynamodb.Table],
     *,
+    protect: bool,
+    open_counters: bool,
     default_counter: pulumi.Output[str],
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    It has the stream labels of the tables, so that a recreated table changes it. The output fails if a protected
-    region would be deleted without having left. `layouts_label` is the home region with the label of its layouts table,
-    `first_layouts_label` what it was when the stack was first deployed.
+    `desired` is what the settings ask for (`desired_state_of`). The event also has the stream labels of the tables, so
+    that a recreated table changes it. The output fails if a protected region would be deleted without having left.
+    `layouts_label` is the home region with the label of its layouts table, `first_layouts_label` what it was when the
+    stack was first deployed.
     """
-    desired = desired_state_of(settings)
-    if settings.protect:
+    if protect:
         record = record.apply(lambda record: _check_that_regions_leave(desired, record))
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
         record, labels, default = resolved
         asked = {**desired, "tableLabels": labels, "defaultCounter": default}
-        text = changes(asked, record, open_counters=settings.open_counters)
+        text = changes(asked, record, open_counters=open_counters)
         if text:
             pulumi.log.info(text, resource=parent)
 

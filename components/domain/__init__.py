@@ -6,9 +6,11 @@ import pulumi
 import pulumi_aws as aws
 
 from ..gateway import Gateway
+from ..names import ResourceNames
 from ..region import RegionalAlias
-from ..settings.args import Settings
+from ..settings.subjects import Access
 from .api import DomainApi
+from .capacity import Capacity
 from .dns import ISSUED_WITHIN, alias_records, ask_for_record, health_checks, validation_record, zone_id
 
 GATEWAY = "gateway"
@@ -33,15 +35,22 @@ class Domain(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        settings: Settings,
+        domain: str,
+        *,
+        hosted_zone: str,
+        regions: Sequence[str],
+        names: ResourceNames,
+        access: Access,
+        capacities: Mapping[str, Capacity],
         aliases: Mapping[str, RegionalAlias],
         gateways: Mapping[str, Gateway],
         reconciled: pulumi.Resource,
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:Domain", name, None, opts)
-        self._settings, self._live, self._gateways, self._reconciled = settings, aliases, gateways, reconciled
-        domain, zone_name = settings.domain, settings.hosted_zone
+        self._live, self._gateways, self._reconciled = aliases, gateways, reconciled
+        self._domain, self._regions = domain, regions
+        self._api_name, self._access, self._capacities = names.domain_api, access, capacities
         child = pulumi.ResourceOptions(parent=self)
         certificates = {
             region: aws.acm.Certificate(
@@ -54,9 +63,9 @@ class Domain(pulumi.ComponentResource):
             )
             for region in aliases
         }
-        first = certificates[settings.regions[0]]
+        first = certificates[regions[0]]
         record = validation_record(first)
-        zone = zone_id(zone_name, domain, self) if zone_name else None
+        zone = zone_id(hosted_zone, domain, self) if hosted_zone else None
         validation = None
         if zone is not None:
             validation = aws.route53.Record(  # it must stay: ACM needs it to renew the certificates
@@ -72,7 +81,8 @@ class Domain(pulumi.ComponentResource):
         else:
             ask_for_record(record, first)
         self.apis = {}
-        self._zone, self._checks = zone, health_checks(name, settings, self) if zone is not None else {}
+        called = {region: names.health_check(region) for region in regions}
+        self._zone, self._checks = zone, health_checks(name, domain, called, self) if zone is not None else {}
         self._by_hand, ready = [record], list[pulumi.Resource]()
         for region, certificate in certificates.items():
             issued = aws.acm.CertificateValidation(
@@ -96,15 +106,23 @@ class Domain(pulumi.ComponentResource):
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
-        settings, alias, gateway = self._settings, self._live[region], self._gateways.get(region)
-        api = DomainApi(f"{name}-{region}", settings, region, alias, opts=pulumi.ResourceOptions(parent=self))
+        gateway = self._gateways.get(region)
+        api = DomainApi(
+            f"{name}-{region}",
+            region,
+            self._live[region],
+            api_name=self._api_name,
+            access=self._access,
+            capacity=self._capacities[region],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
         self.apis[region] = api.api_id
         targets: dict[str, tuple[str, DomainApi | Gateway]] = {
-            "own": (f"{region}.{settings.domain}", api),
-            "shared": (settings.domain, api),
+            "own": (f"{region}.{self._domain}", api),
+            "shared": (self._domain, api),
         }
         if gateway is not None:
-            targets[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
+            targets[GATEWAY] = (f"{GATEWAY}.{self._domain}", gateway)
         made: list[pulumi.Resource] = []
         for label, (host, served) in targets.items():
             domain = aws.apigatewayv2.DomainName(
@@ -131,7 +149,7 @@ class Domain(pulumi.ComponentResource):
                 ),
             )
             shared = label != "own"
-            if shared and region not in settings.regions:
+            if shared and region not in self._regions:
                 continue
             ready: list[pulumi.Resource] = [mapping, self._reconciled] if shared else [mapping]
             if self._zone is not None:

@@ -15,12 +15,12 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..gateway import ACCESS_LOGS, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalAlias, cors
-from ..settings.args import Settings
+from ..rest_stage import ACCESS_LOGS, rest_stage
 from ..settings.rules import accounts
-from .capacity import capacity
+from ..settings.subjects import Access
+from .capacity import Capacity
 
 HEALTH = "/-/health"
 
@@ -37,11 +37,20 @@ class DomainApi(pulumi.ComponentResource):
     """Without it, API Gateway can't call the function."""
 
     def __init__(
-        self, name: str, settings: Settings, region: str, alias: RegionalAlias, opts: pulumi.ResourceOptions
+        self,
+        name: str,
+        region: str,
+        alias: RegionalAlias,
+        *,
+        api_name: str,
+        access: Access,
+        capacity: Capacity,
+        opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:DomainApi", name, None, opts)
-        kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)
-        self.api_id, self.stage, execution_arn = make(name, settings, region, alias.arn)
+        self._api_name, self._access, self._capacity = api_name, access, capacity
+        kind, make = ("rest", self._rest_api) if access.signed else ("http", self._http_api)
+        self.api_id, self.stage, execution_arn = make(name, region, alias.arn)
         self.permission = aws.lambda_.Permission(
             f"{name}-{kind}-permission",
             region=region,
@@ -56,15 +65,14 @@ class DomainApi(pulumi.ComponentResource):
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
 
-    def _http_api(
-        self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
-    ) -> tuple[pulumi.Output[str], ...]:
+    def _http_api(self, name: str, region: str, function_arn: pulumi.Output[str]) -> tuple[pulumi.Output[str], ...]:
         """Add an HTTP API that hands every request over in payload format 2.0, as a Function URL does."""
         child = pulumi.ResourceOptions(parent=self)
-        allowed = aws.apigatewayv2.ApiCorsConfigurationArgs(**cors(settings)) if settings.cors_origins else None
+        access, limits = self._access, self._capacity
+        allowed = aws.apigatewayv2.ApiCorsConfigurationArgs(**cors(access)) if access.cors_origins else None
         api = aws.apigatewayv2.Api(
             f"{name}-http",
-            name=settings.names.domain_api,
+            name=self._api_name,
             region=region,
             protocol_type="HTTP",
             disable_execute_api_endpoint=True,
@@ -92,7 +100,6 @@ class DomainApi(pulumi.ComponentResource):
             )
             for label, key in (("route", "$default"), ("health", health))
         ]
-        limits = capacity(settings, region)
         stage = aws.apigatewayv2.Stage(
             f"{name}-stage",
             region=region,
@@ -115,11 +122,9 @@ class DomainApi(pulumi.ComponentResource):
         )
         return api.id, stage.name, api.execution_arn
 
-    def _rest_api(
-        self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
-    ) -> tuple[pulumi.Output[str], ...]:
+    def _rest_api(self, name: str, region: str, function_arn: pulumi.Output[str]) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        api_name, named = settings.names.domain_api, accounts(settings.callers)
+        api_name, named, limits = self._api_name, accounts(self._access.callers), self._capacity
         body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn, named), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",
@@ -130,7 +135,6 @@ class DomainApi(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        limits = capacity(settings, region)
         throttles = {
             "methods": ("*/*", limits.callers.rate, limits.callers.burst),
             "health": (f"{HEALTH.replace('/', '~1')}/GET", limits.health.rate, limits.health.burst),

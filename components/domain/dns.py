@@ -1,13 +1,12 @@
 """The domain in DNS: its hosted zone, its certificates in every region, and the records of its host names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
 from ..settings import SettingsError
-from ..settings.args import Settings
 from ..settings.rules import ZONE_ID, within
 from .api import HEALTH
 
@@ -80,22 +79,27 @@ FAILURES = 2
 leaves out a region that can't mint (guide, "How Amazon Route 53 determines whether a health check is healthy")."""
 
 
-def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dict[str, aws.route53.HealthCheck]:
-    """Make a health check for each region, which asks at the region's own name whether it can mint."""
+def health_checks(
+    name: str, domain: str, called: Mapping[str, str], parent: pulumi.Resource
+) -> dict[str, aws.route53.HealthCheck]:
+    """Make a health check for each region of `called`, by what it is called on AWS.
+
+    It asks at the region's own name whether it can mint.
+    """
     return {
         region: aws.route53.HealthCheck(
             f"{name}-{region}-check",
             type="HTTPS",
-            fqdn=f"{region}.{settings.domain}",
+            fqdn=f"{region}.{domain}",
             port=443,
             resource_path=HEALTH,
             enable_sni=True,
             request_interval=INTERVAL,
             failure_threshold=FAILURES,
-            tags={"Name": settings.names.health_check(region)},
+            tags={"Name": check},
             opts=pulumi.ResourceOptions(parent=parent),
         )
-        for region in settings.regions
+        for region, check in called.items()
     }
 
 

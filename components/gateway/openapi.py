@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from ..settings.args import Settings
+from ..settings.subjects import Region
 from . import templates
 from .templates import JSON, problem
 
@@ -35,31 +35,32 @@ SIGNATURES: Mapping[str, Any] = {"securitySchemes": {"sigv4": SIGV4}}
 """The document's `components`, where callers sign."""
 
 
-def document(settings: Settings, table_arn: str, role_arn: str, default_counter: str) -> dict[str, Any]:
+def document(
+    name: str, region: Region, table_arn: str, role_arn: str, default_counter: str, *, signed: bool
+) -> dict[str, Any]:
     """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
-    methods = partial(_methods, settings, table_arn, role_arn)
+    methods = partial(_methods, region, table_arn, role_arn, signed)
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
     return {
         "openapi": "3.0.1",
-        "info": {"title": settings.names.gateway_api, "version": "1"},
+        "info": {"title": name, "version": "1"},
         "paths": {
             "/": methods(f"'{default_counter}'", []),
             "/{counter}": methods("$input.params('counter')", [path]),
             "/counter": methods("$input.params('systemKey')", [query]),
         },
-        **({"components": SIGNATURES} if settings.signed else {}),
+        **({"components": SIGNATURES} if signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
-        GATEWAY_RESPONSES: _responses(signed=settings.signed),
+        GATEWAY_RESPONSES: _responses(signed=signed),
     }
 
 
 def _methods(
-    settings: Settings, table_arn: str, role_arn: str, counter: str, parameters: list[dict[str, Any]]
+    region: Region, table_arn: str, role_arn: str, signed: bool, counter: str, parameters: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    _, partition, _, region, _, table = table_arn.replace("table/", "").split(":")
-    leaving = settings.regions if region in settings.leaving else ()
+    _, partition, _, _, _, table = table_arn.replace("table/", "").split(":")
     no_store = {"method.response.header.Cache-Control": "'no-store'"}
 
     def response(status: str, template: str) -> dict[str, Any]:
@@ -71,21 +72,21 @@ def _methods(
             status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
             for status, text in RESPONSES.items()
         },
-        **({"security": [{"sigv4": []}]} if settings.signed else {}),
+        **({"security": [{"sigv4": []}]} if signed else {}),
         "x-amazon-apigateway-integration": _paused(response)
-        if region in settings.paused
+        if region.paused
         else {
             "type": "aws",
             "httpMethod": "POST",
-            "uri": f"arn:{partition}:apigateway:{region}:dynamodb:action/UpdateItem",
+            "uri": f"arn:{partition}:apigateway:{region.name}:dynamodb:action/UpdateItem",
             "credentials": role_arn,
             "passthroughBehavior": "never",
             # Otherwise DynamoDB gets the type of the request's body, and refuses any other.
             "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
             "requestTemplates": dict.fromkeys(CONTENT_TYPES, templates.request_template(table, counter)),
             "responses": {
-                r"2\d{2}": response(MINTED, templates.minted_template(region)),
-                r"4\d{2}": response(REFUSED, templates.refused_template(leaving)),
+                r"2\d{2}": response(MINTED, templates.minted_template(region.name)),
+                r"4\d{2}": response(REFUSED, templates.refused_template(region.successors)),
                 "default": response(FAILED, templates.unavailable_template()),
             },
         },

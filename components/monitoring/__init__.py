@@ -1,29 +1,42 @@
 """What shows an operator the state, and notifies one: the dashboard, the alarms with their topics, and the budget."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from ..settings.args import Settings
-from ..settings.names import STAYS
-from .alarms import BELOW, MORE, Alarm, alarms
+from ..names import STAYS
+from .alarms import BELOW, MORE, MetricAlarm, alarms
 from .dashboard import body
 from .stack_metrics import StackMetrics
 
 
 class Monitoring(pulumi.ComponentResource):
-    """The alarms in every region, and a dashboard if it is wanted. An alarm only notifies a topic of its own region."""
+    """The alarms in every region, and a dashboard if it is wanted. An alarm only notifies a topic of its own region.
+
+    `emails` get a topic in each region with alarms, which `kms_keys` encrypt, by region. `topics` are those of
+    somebody else, by region too. `deployed` is the coordinator after its first run.
+    """
 
     def __init__(
-        self, name: str, metrics: StackMetrics, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions
+        self,
+        name: str,
+        metrics: StackMetrics,
+        *,
+        dashboard: bool,
+        emails: Sequence[str],
+        topics: Mapping[str, str],
+        kms_keys: Mapping[str, str],
+        deployed: pulumi.Resource,
+        opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
-        found, names, home = alarms(metrics), metrics.settings.names, metrics.settings.home
-        self._name, self._coordinator, self._settings = name, coordinator, metrics.settings
+        found, names, home = alarms(metrics), metrics.names, metrics.home
+        self._name, self._metrics, self._deployed = name, metrics, deployed
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
-        if self._settings.dashboard:
+        if dashboard:
             aws.cloudwatch.Dashboard(
                 f"{name}-dashboard",
                 dashboard_name=names.prefix,
@@ -32,9 +45,10 @@ class Monitoring(pulumi.ComponentResource):
                 opts=self._child,
             )
         regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
-        self._own_topics = {region: self._topic(region) for region in regions} if self._settings.alarm_emails else {}
-        made = [(alarm, self._alarm(alarm)) for alarm in found]
-        joined = [resource for alarm, resource in made if alarm.of_the_whole]
+        own = {region: self._topic(region, emails, kms_keys.get(region)).arn for region in regions} if emails else {}
+        heard = {region: [each[region] for each in (own, topics) if region in each] for region in regions}
+        made = [(alarm, self._alarm(alarm, heard[alarm.metric.region])) for alarm in found]
+        joined = [resource for alarm, resource in made if not alarm.alarm.every_region]
         if joined:
             # It notifies nobody, since each of the joined alarms does: two of them must not be one message.
             aws.cloudwatch.CompositeAlarm(
@@ -49,16 +63,16 @@ class Monitoring(pulumi.ComponentResource):
             )
         self.register_outputs({})
 
-    def _topic(self, region: str) -> aws.sns.Topic:
-        suffix = "" if region == self._settings.home else f"-{region}"
+    def _topic(self, region: str, emails: Iterable[str], kms_key: str | None) -> aws.sns.Topic:
+        suffix = "" if region == self._metrics.home else f"-{region}"
         topic = aws.sns.Topic(
             f"{self._name}{suffix}-topic",
-            name=self._settings.names.alarms_topic,
+            name=self._metrics.names.alarms_topic,
             region=region,
-            kms_master_key_id=self._settings.kms_key(region) or None,
+            kms_master_key_id=kms_key,
             opts=self._child,
         )
-        for email in self._settings.alarm_emails:
+        for email in emails:
             aws.sns.TopicSubscription(
                 f"{self._name}{suffix}-mail-{email}",
                 region=region,
@@ -69,55 +83,54 @@ class Monitoring(pulumi.ComponentResource):
             )
         return topic
 
-    def _alarm(self, alarm: Alarm) -> aws.cloudwatch.MetricAlarm:
-        topics, region = self._settings.alarm_topics, alarm.metric.region
-        own = [self._own_topics[region].arn] if region in self._own_topics else []
-        actions = [*own, *([topics[region]] if region in topics else [])]
-        prefix = "" if alarm.of_the_whole else region
-        after = [self._coordinator] if alarm.key == "noRun" else None  # its first run
+    def _alarm(self, made: MetricAlarm, actions: Sequence[pulumi.Input[str]]) -> aws.cloudwatch.MetricAlarm:
+        alarm, names, evaluation, region = made.alarm, self._metrics.names, made.evaluation, made.metric.region
         return aws.cloudwatch.MetricAlarm(
-            "-".join(filter(None, [self._name, prefix, alarm.name])),
-            name=self._settings.names.alarm(alarm.name),
+            "-".join(filter(None, [self._name, region if alarm.every_region else "", made.name])),
+            name=names.alarm(made.name),
             region=region,
-            alarm_description=alarm.text(self._settings),
-            **_data(alarm),
-            evaluation_periods=alarm.periods,
-            datapoints_to_alarm=alarm.breaching,
-            comparison_operator=alarm.comparison,
-            threshold=alarm.threshold,
-            alarm_actions=actions,
-            ok_actions=actions,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=STAYS),
+            alarm_description=made.text(names.prefix),
+            **_data(made),
+            evaluation_periods=evaluation.periods,
+            datapoints_to_alarm=evaluation.breaching,
+            comparison_operator=evaluation.comparison,
+            threshold=evaluation.threshold,
+            alarm_actions=[*actions],
+            ok_actions=[*actions],
+            opts=pulumi.ResourceOptions(
+                parent=self, depends_on=[self._deployed] if alarm.after_deployment else None, ignore_changes=STAYS
+            ),
         )
 
 
-def _data(alarm: Alarm) -> dict[str, Any]:
+def _data(alarm: MetricAlarm) -> dict[str, Any]:
     """Return an alarm's data: its metric as it is, or with a zero in every period without data.
 
     Where there has never been any, there may be nothing to fill: then missing data count as the zero would.
     """
-    metric, percentile = alarm.metric, alarm.statistic.startswith("p")
+    metric, evaluation = alarm.metric, alarm.evaluation
+    percentile = evaluation.statistic.startswith("p")
     of: dict[str, Any] = {
         "namespace": metric.namespace,
         "metric_name": metric.name,
         "dimensions": metric.dimensions,
-        "period": alarm.period,
+        "period": evaluation.period,
     }
-    if alarm.missing != "zero":
+    if evaluation.missing != "zero":
         return {
             **of,
-            "extended_statistic" if percentile else "statistic": alarm.statistic,
+            "extended_statistic" if percentile else "statistic": evaluation.statistic,
             # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
             "evaluate_low_sample_count_percentiles": "ignore" if percentile else None,
-            "treat_missing_data": alarm.missing,
+            "treat_missing_data": evaluation.missing,
         }
     query = aws.cloudwatch.MetricAlarmMetricQueryArgs
     return {
         "metric_queries": [
-            query(id="metric", metric=aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(**of, stat=alarm.statistic)),
+            query(id="metric", metric=aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(**of, stat=evaluation.statistic)),
             query(id="filled", expression="FILL(metric, 0)", label=metric.name, return_data=True),
         ],
-        "treat_missing_data": "breaching" if alarm.comparison == BELOW else "notBreaching",
+        "treat_missing_data": "breaching" if evaluation.comparison == BELOW else "notBreaching",
     }
 
 
@@ -131,18 +144,24 @@ NOTIFICATIONS = (("ACTUAL", 80), ("ACTUAL", 100), ("FORECASTED", 100))
 """Of which costs, and at which percentage of the limit."""
 
 
-def budget(resource: str, settings: Settings, parent: pulumi.ComponentResource) -> aws.budgets.Budget:
+def budget(
+    resource: str,
+    name: str,
+    dollars: int,
+    regions: Iterable[str],
+    emails: Sequence[str],
+    parent: pulumi.ComponentResource,
+) -> aws.budgets.Budget:
     """Register an e-mail when a month's costs reach a limit, or are about to. It stops nothing.
 
     It counts what the account spends on these services in these regions, whoever causes it: costs can be told apart
     only by tags that somebody has activated (Billing guide, "Cost allocation tags").
     """
-    regions = dict.fromkeys((*settings.deployed, settings.home))
     return aws.budgets.Budget(
         resource,
-        name=settings.names.budget,
+        name=name,
         budget_type="COST",
-        limit_amount=str(settings.budget),
+        limit_amount=str(dollars),
         limit_unit="USD",
         time_unit="MONTHLY",
         cost_filters=[
@@ -155,7 +174,7 @@ def budget(resource: str, settings: Settings, parent: pulumi.ComponentResource) 
                 comparison_operator="GREATER_THAN",
                 threshold=percentage,
                 threshold_type="PERCENTAGE",
-                subscriber_email_addresses=list(settings.alarm_emails),
+                subscriber_email_addresses=list(emails),
             )
             for costs, percentage in NOTIFICATIONS
         ],

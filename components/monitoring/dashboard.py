@@ -29,15 +29,16 @@ def body(metrics: StackMetrics) -> dict[str, Any]:
 
 
 def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
-    settings, stack, between = metrics.settings, metrics.stack, metrics.settings.schedule_minutes * 60
-    regions, limits, graph = settings.regions, settings.alarms, partial(_graph, settings.home)
-    requests = [_line(*entry) for entry in _callers_metrics(metrics, settings.deployed, "UrlRequestCount", "Count")]
+    stack, between = metrics.stack, metrics.schedule_minutes * 60
+    regions, limits, graph = metrics.regions, metrics.thresholds, partial(_graph, metrics.home)
+    deployed = (*regions, *metrics.leaving)
+    requests = [_line(*entry) for entry in _callers_metrics(metrics, deployed, "UrlRequestCount", "Count")]
     slow = [
         _line(metric, f"{label} {percentile}", percentile)
         for metric, label, _ in _callers_metrics(metrics, regions, "Duration", "Latency")
         for percentile in ("p50", "p99")
     ]
-    if settings.function_urls:  # with cold starts, which `Duration` is without; it may have no percentiles
+    if metrics.function_urls:  # with cold starts, which `Duration` is without; it may have no percentiles
         slow += [_line(metrics.url("UrlRequestLatency", region), f"{region} slowest", "Maximum") for region in regions]
     errors = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url5xxCount", "5xx")]
     refused = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url4xxCount", "4xx")]
@@ -94,8 +95,8 @@ def _callers_metrics(
 ) -> Iterator[tuple[Metric, str, str]]:
     """Return metric, label and statistic of each way in for callers: the function or its URL, and the domain's API."""
     for region in regions:
-        leaving = " (leaving)" if region in metrics.settings.leaving else ""
-        if metrics.settings.function_urls:
+        leaving = " (leaving)" if region in metrics.leaving else ""
+        if metrics.function_urls:
             yield metrics.url(of_url, region), f"{region}{leaving}", "Sum"
         if region in metrics.apis:
             statistic = "SampleCount" if of_domain == "Count" else "Sum"

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
 from global_integers_core.names import COUNTER_NAME
 
-from .names import ResourceNames
+from ..names import ResourceNames
+from .subjects import Access, Region, Roles
 
 T = TypeVar("T")
 
@@ -241,10 +242,21 @@ class Settings(GlobalIntegersArgs):
         return (*self.regions, *self.leaving)
 
     @property
+    def access(self) -> Access:
+        """Who may call."""
+        return Access(self.authorization, self.callers, self.cors_origins, self.open_counters)
+
+    @property
     def signed(self) -> bool:
         """Whether callers sign."""
-        return self.authorization == "AWS_IAM"
+        return self.access.signed
 
-    def kms_key(self, region: str) -> str:
-        """Return the ARN of the key that encrypts a region's tables and logs. Empty: keys of AWS do."""
-        return self.kms_keys.get(region, "")
+    @property
+    def roles(self) -> Roles:
+        """How every role is made."""
+        return Roles(self.iam_path, self.permissions_boundary)
+
+    def region(self, name: str) -> Region:
+        """Return what the settings say about a region."""
+        successors = self.regions if name in self.leaving else ()
+        return Region(name, self.kms_keys.get(name, ""), name in self.paused, successors)

@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from global_integers_core.lattice import MAX_FLOOR
 from global_integers_core.names import COUNTER_NAME, RESERVED, reserved
 
+from ..monitoring.alarms import ALARMS
+from ..names import MAX_ROLE_NAME, PREFIX
 from .args import HOST, Settings
 from .aws_regions import check_regions, partitions
-from .names import MAX_ROLE_NAME, PREFIX
 from .values import Findings, did_you_mean, whole
 
 ALL = "*"
@@ -218,45 +218,9 @@ def check_budget(settings: Settings, findings: Findings) -> None:
         )
 
 
-EVERY_REGION = ("errors", "throttles", "tableThrottles", "latency")
-"""The alarms that each region has, in that region. All others are in the home region."""
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """One alarm's threshold, and what the alarm says. 0 switches it off."""
-
-    default: int
-    most: int
-    unit: str
-    meaning: str
-
-
-THRESHOLDS: Mapping[str, Threshold] = {
-    "errors": Threshold(10, 10**6, "responses 5xx in 5 minutes", "{region} answers 5xx to too many requests"),
-    "throttles": Threshold(
-        10, 10**6, "throttled requests in 5 minutes", "Lambda refuses requests in {region}: too many at once"
-    ),
-    "tableThrottles": Threshold(
-        10,
-        10**6,
-        "throttled writes in 5 minutes",
-        "DynamoDB refuses writes of counters in {region}: too many per second",
-    ),
-    "latency": Threshold(1000, 30_000, "milliseconds, of the slowest 1 %", "{region} is slow for 1 % of its requests"),
-    "unfinished": Threshold(15, 1440, "minutes", "a change that was admitted is not finished"),
-    "ceiling": Threshold(6, 9999, "hours", "a region has few integers left at its present rate"),
-    "lostTables": Threshold(1, 100, "tables", "a table was deleted, recreated or restored"),
-    "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so", "the coordinator's scheduled runs fail"),
-    "noRun": Threshold(0, 1440, "minutes", "the coordinator has not run"),
-}
-"""The default of `noRun` is three runs that didn't come (`thresholds`)."""
-
-
 def thresholds(settings: Settings) -> dict[str, int]:
     """Return the threshold of every alarm: what is given, or its default."""
-    defaults = {name: threshold.default for name, threshold in THRESHOLDS.items()}
-    defaults["noRun"] = 3 * settings.schedule_minutes + 5
+    defaults = {name: alarm.threshold(settings.schedule_minutes) for name, alarm in ALARMS.items()}
     if ALL in settings.alarms:  # it can only be 0
         defaults = dict.fromkeys(defaults, 0)
     return {name: whole(settings.alarms.get(name, default)) or 0 for name, default in defaults.items()}
@@ -269,12 +233,12 @@ TOPIC = re.compile(r"arn:[a-z-]+:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}
 def check_alarms(settings: Settings, findings: Findings) -> None:
     """Check the thresholds that are set, by alarm. 0 switches it off; `*` stands for those that are not named."""
     for name, value in settings.alarms.items():
-        entry, known = f"alarms.{name}", THRESHOLDS.get(name)
+        entry, known = f"alarms.{name}", ALARMS.get(name)
         if name == ALL:
             if whole(value) != 0:
                 findings.wrong(entry, value, "is not 0; for all alarms, only 0 (off) is allowed")
         elif known is None:
-            hint = did_you_mean(name, THRESHOLDS) or f"; there are {', '.join(THRESHOLDS)}"
+            hint = did_you_mean(name, ALARMS) or f"; there are {', '.join(ALARMS)}"
             findings.add(entry, f"there is no such alarm{hint}")
         else:
             findings.integer(entry, value, 0, known.most, f"0 (off) to {known.most} {known.unit}")

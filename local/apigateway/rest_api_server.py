@@ -17,7 +17,7 @@ from botocore.credentials import DeferredRefreshableCredentials, create_assume_r
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.httpsession import URLLib3Session
 
-from ..resources.kind import ANYWHERE, Aws
+from ..aws_clients import ANYWHERE, Aws
 from ..server.process import ServedResponse, serve
 from . import documents
 from .data_model import imported

@@ -16,8 +16,8 @@ from threading import Thread
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+from ..aws_clients import Aws
 from ..paths import LocalError
-from ..resources.kind import Aws
 from ..server.process import ServedResponse, serve
 from . import zone
 from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer

@@ -9,7 +9,7 @@ from typing import Any
 from ..apigateway import on_server, url_of
 from ..apigateway.data_model import imported
 from ..apigateway.rest_api import gateway_response
-from ..resources.kind import ANYWHERE, Aws
+from ..aws_clients import ANYWHERE, Aws
 from ..server.process import ServedResponse
 from ..stack import State, stacks
 

@@ -18,9 +18,10 @@ from typing import Any, cast
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ..aws_clients import GONE, Aws, says
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
-from ..resources.kind import GONE, Aws, Kind, Result, says
+from ..resources.kind import Kind, Result
 from ..resources.lambda_ import INVOCATION, changes_layouts, reported
 from ..stack import REPLACED, Made, State, stacks
 from .inputs import as_json, with_ignored

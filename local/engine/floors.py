@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..aws_clients import Aws, found
 from ..paths import LocalError
-from ..resources.kind import Aws, found
 
 
 def check_floors(aws: Aws | None, project: str, stack: str, config: Mapping[str, str]) -> None:
@@ -20,7 +20,7 @@ def check_floors(aws: Aws | None, project: str, stack: str, config: Mapping[str,
 
     unknown = sorted(setting("floors", {}).keys() - {"*", *setting("counters", [])})
     if aws is not None and unknown:
-        from components.settings.names import ResourceNames  # with all of Pulumi, which few commands need
+        from components.names import ResourceNames  # with all of Pulumi, which few commands need
 
         names, home = ResourceNames(f"{project}-{stack}"), config["aws:region"]
         places = [(home, names.layouts_table), (home, names.mirror_table)]

@@ -7,14 +7,15 @@ does more than that, write a class with `apply`, `read` and `delete`. Tags aren'
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..aws_clients import ANYWHERE, Aws
 from ..paths import LocalError
 from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
-from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
 from .stash import Stash
 
-__all__ = ["FUNCTIONS", "KINDS", "Aws", "Kind", "Result"]
+__all__ = ["FUNCTIONS", "KINDS", "Kind", "Result"]
 
 
 CERTIFICATE = Call("describe_certificate", CertificateArn=ID)

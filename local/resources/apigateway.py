@@ -16,9 +16,10 @@ from botocore.exceptions import ClientError
 
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..apigateway.data_model import InvalidDocument, RestApi, imported
+from ..aws_clients import Aws
 from ..paths import LocalError, write
 from ..stack import Made
-from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
 
 POLICY = "x-amazon-apigateway-policy"
 

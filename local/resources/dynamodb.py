@@ -6,9 +6,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ..aws_clients import Aws
 from ..paths import LocalError
 from ..stack import Made
-from .kind import Aws, Kind, Result
+from .kind import Kind, Result
 
 SOON: Any = {"Delay": 1, "MaxAttempts": 30}
 

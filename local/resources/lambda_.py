@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from global_integers_core.names import CHECK_COUNTER
 
+from ..aws_clients import Aws
 from ..paths import LocalError
 from ..server.ministack_server import FUNCTION_URLS
 from ..stack import Made
 from ..terminal import say
-from .kind import ID, SERVER, Aws, Call, Described, Inputs, Kind, Result, capital
+from .kind import ID, SERVER, Call, Described, Inputs, Kind, Result, capital
 
 if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+from ..aws_clients import ANYWHERE, Aws
 from ..paths import LocalError
-from .kind import ANYWHERE, ID, Aws, Call, Described, Inputs, Kind
+from .kind import ID, Call, Described, Inputs, Kind
 
 
 def _record_set(inputs: Inputs) -> dict[str, Any]:

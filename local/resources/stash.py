@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..aws_clients import Aws
 from ..stack import Made
-from .kind import Aws, Inputs, Kind, Result
+from .kind import Inputs, Kind, Result
 
 
 class Stash(Kind):

@@ -1,6 +1,7 @@
 """The minting function and what it is compared with, under AWS's own runtime, each in a process of its own."""
 
 import json
+import ssl
 import tempfile
 import time
 from collections import Counter
@@ -98,13 +99,16 @@ def measure(
     """
     if not PYTHON.exists():
         raise SystemExit("what is compared is not installed; `make .venv-bench/ready` installs it")
-    stub = Stub()
+    stub, tls = Stub(), None
+    if certificate is not None:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(certificate)
     runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in subjects}
-    with tempfile.TemporaryDirectory() as folder, serving(stub.answer, certificate=certificate) as url:
+    with tempfile.TemporaryDirectory() as folder, serving(stub.answer, tls=tls) as server:
         unpack(as_json(archive("mint", "aws_client")), Path(folder))
         for _ in range(rounds):
             for subject, made in runs.items():
-                with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": url}) as runtime:
+                with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": server.url}) as runtime:
                     try:
                         made.append(_measured(runtime, QUERY.get(subject, ""), requests, stub))
                     except FunctionError as failed:

@@ -21,7 +21,7 @@ from coordinate.protocol.operations import Operation
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from components.domain.capacity import CHECKERS
-from components.settings.names import ResourceNames
+from components.names import ResourceNames
 from local.environment import isolate
 from proof.bench import price_list, schedule
 from proof.bench.figures import aligned
@@ -185,6 +185,12 @@ def cases() -> dict[str, list[Item]]:
 def total(items: list[Item]) -> float:
     """Return what all of them cost a month, in dollars: the sum of what the table shows."""
     return sum(round(item.dollars, 2) for item in items)
+
+
+def of_health_checks(items: list[Item]) -> float:
+    """Return what a domain's health checks cost a month with all that they ask, in dollars."""
+    parts = ("health checks", "their features", "their requests to", "of these", "their read")
+    return sum(item.dollars for item in items if item.name.startswith(parts))
 
 
 def table() -> str:

@@ -320,14 +320,14 @@ def _measured(sent: Sent, metered: MeteredTables) -> Measured:
 def _functions(metered: MeteredTables) -> Generator[None]:
     """Let both functions use these tables during the block, as AWS does that runs them."""
     build = "9d07b2c4e1f8"
-    with tempfile.NamedTemporaryFile("w") as version, serving(metered.answer) as url:
+    with tempfile.NamedTemporaryFile("w") as version, serving(metered.answer) as server:
         version.write(f"1.0.0+{build}")
         version.flush()
         environment = NAMES | {
             "AWS_REGION": regions()[0],
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_ENDPOINT_URL": url,
+            "AWS_ENDPOINT_URL": server.url,
             "BUILD": build,
             "COORDINATOR": COORDINATOR,
             "DEFAULT_COUNTER": LONG,

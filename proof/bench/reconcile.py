@@ -39,11 +39,17 @@ from global_integers_core.records import Recorded
 from local.environment import isolate
 from proof.bench.figures import aligned
 from proof.bench.stand_in import KEYS, Stored, StoredTable, Tables, serving, size_of
+from proof.faulty_server import Fault
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
 ABROAD, AT_HOME = 0.150, 0.005
 """Seconds after which the stand-in answers."""
+
+DELAYS = (
+    Fault(region=HOME, delay=(AT_HOME, AT_HOME)),
+    Fault(matches=lambda request: request.scope[0] != HOME, delay=(ABROAD, ABROAD)),
+)
 
 LIMIT, EVERY = 900, 300
 """Seconds that a run may take, and from one scheduled run to the next."""
@@ -239,8 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout{conflicts}\n"
     )
     with (
-        serving(tables.answer, lambda region: AT_HOME if region == HOME else ABROAD) as url,
-        ProcessPoolExecutor(1, get_context("spawn"), begin, (url, processors[0])) as coordinator,
+        serving(tables.answer, DELAYS) as server,
+        ProcessPoolExecutor(1, get_context("spawn"), begin, (server.url, processors[0])) as coordinator,
     ):
         rows = [["a quiet run", "seconds", "processor seconds", "memory MB", "calls"]]
         for name in ("cold", "warm"):

@@ -1,4 +1,4 @@
-"""A stand-in for DynamoDB, over HTTP: what the coordinator's store calls, after a delay.
+"""A stand-in for DynamoDB, over HTTP: what the coordinator's store calls.
 
 It takes every condition as true: a single coordinator that is measured meets no other one. But its own transactions
 all check one item, and DynamoDB may cancel some of them for a conflict: here, the share `conflicts`. It knows the
@@ -6,20 +6,16 @@ operations and updates that `coordinate/dynamodb/` uses, and rejects all others.
 region of a call is in its signature, which is not checked.
 """
 
-import asyncio
-import json
 import re
 import ssl
-import zlib
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from random import Random
-from threading import Thread
 from typing import Any, NamedTuple, cast
+
+from proof.faulty_server import Fault, Request, Response, Server, json_response
 
 PAGE = 2**20
 """Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
@@ -27,10 +23,6 @@ PAGE = 2**20
 KEY = "counter"
 KEYS = (KEY, "receipt")
 """The keys of tables. A table that is scanned has the first one."""
-
-HEAD = re.compile(
-    rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
-)
 
 ASSIGNMENT = r"(\w+) = (?:(:\w+)|(\w+)(?: \+ (:\w+))?)"
 UPDATE = re.compile(rf"SET ({ASSIGNMENT}(?:, {ASSIGNMENT})*)(?: REMOVE (?P<removed>\w+(?:, \w+)*))?")
@@ -178,62 +170,13 @@ def _value(value: Mapping[str, Any]) -> int:
             return 1
 
 
-class _Http(asyncio.Protocol):
-    """One connection. Its requests come one after the other."""
+def serving(answer: Answer, faults: Iterable[Fault] = (), tls: ssl.SSLContext | None = None) -> Server:
+    """Return a server of these calls, which keeps no requests."""
 
-    def __init__(self, answer: Answer, delay: Callable[[str], float]) -> None:
-        self._answer = answer
-        self._delay = delay
-        self._received = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        end = self._received.find(b"\r\n\r\n")
-        if end < 0:
-            return
-        operation, length, region = "", 0, ""
-        for name, size, scope in HEAD.findall(self._received, 0, end):
-            operation, length, region = name.decode() or operation, int(size or length), scope.decode() or region
-        if len(self._received) < end + 4 + length:
-            return
-        body, self._received = self._received[end + 4 : end + 4 + length], self._received[end + 4 + length :]
+    async def handler(request: Request) -> Response:
         try:
-            status, document = 200, self._answer(region, operation, json.loads(body))
+            return json_response(answer(request.scope[0], request.operation, request.document))
         except Rejected as rejected:
-            status, document = 400, rejected.document
-        text = json.dumps(document).encode()
-        head = (
-            f"HTTP/1.1 {status} X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {len(text)}\r\n"
-            f"x-amz-crc32: {zlib.crc32(text)}\r\n\r\n"
-        )
-        asyncio.get_running_loop().call_later(self._delay(region), self._transport.write, head.encode() + text)
+            return json_response(rejected.document, 400)
 
-
-@contextmanager
-def serving(
-    answer: Answer, delay: Callable[[str], float] = lambda _: 0.0, certificate: Path | None = None
-) -> Generator[str]:
-    """Serve on 127.0.0.1 during the block, in a thread. Yield the URL.
-
-    An answer takes `delay` seconds in a region. `certificate` is a file of a key and its certificates, for TLS.
-    """
-    context = None
-    if certificate is not None:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(certificate)
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(
-        loop.create_server(lambda: _Http(answer, delay), "127.0.0.1", 0, ssl=context, backlog=1024)
-    )
-    thread = Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        server.close()
-        loop.close()
+    return Server(handler, faults, tls=tls, recording=False)

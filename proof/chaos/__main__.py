@@ -15,7 +15,7 @@ from local.environment import isolate
 from .clients import CLIENTS, ChaosClient, Entry, minting
 from .events import EVENTS, LARGEST_BLOCK, Events
 from .history import Duplicate, History
-from .proxy import Faults
+from .proxy import BY_CHANCE
 from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
 
 INTEGERS = 100_000
@@ -31,7 +31,7 @@ SHOWN = 10
 STRICT_HEADROOM = 10_000
 """`headroom` of a strict run, the default of a stack: more than clients mint while a layout changes."""
 
-FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
+FAULTS = (*BY_CHANCE, "kills", "coordinator")
 """`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
 
 
@@ -41,9 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = options.seed if options.seed is not None else Random().randrange(10**6)
     named = [", ".join(names) or "none" for names in (options.events, options.faults)]
     print(f"seed {seed}; {options.integers:,} integers; events: {named[0]}; faults: {named[1]}", flush=True)
-    faults = Faults(Random(seed))
-    for name in {"cuts", "throttles", "delays"} - set(options.faults):
-        setattr(faults, name, 0)
+    by_chance = [name for name in BY_CHANCE if name in options.faults]
     history, stop, random = History(), Event(), Random(seed + 1)
     began = time.monotonic()
 
@@ -51,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{time.monotonic() - began:5.0f} s  {history.integers:>9,} integers  {text}", flush=True)
 
     problems: list[str] = []
-    with running_stack(faults, history, say) as stack:
+    with running_stack(Random(seed), by_chance, history, say) as stack:
         regions = list(REGIONS[: 4 if options.strict else 3])
         stack.deploy(regions=regions, lease=1, **({"headroom": STRICT_HEADROOM} if options.strict else {}))
         say(f"deployed: {', '.join(regions)}")
@@ -70,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if "kills" in options.faults:
                     killer.start()
                 _let_happen(events, options.events, options.integers, began)
-            faults.off()
+            stack.proxy.faults.clear()
             problems += _reconciled(stack)
         except NotHealed as failure:
             problems.append(f"not healed: {failure}")

@@ -14,9 +14,9 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
+from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import LocalError
-from local.resources import Aws
 from local.stack import configuration, project
 
 LOCAL_REGION = ":ddblocal:"

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -16,6 +16,7 @@ from threading import Event
 
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
+from .proxy import hot, outage, slow, unreachable
 from .stack import BULK, COUNTERS, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, lose, wait_until
 
 FEWEST = 3
@@ -98,11 +99,10 @@ class Events:
     def cut_off(self) -> str:
         """A region is cut off while regions change, and comes back."""
         region = self._one_region(but=HOME)
-        unreachable = self._unreachable(region)
-        self._traffic(0, 1)
-        self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
-        self._traffic(0, 1)
-        unreachable.discard(region)
+        with self._unreachable(region):
+            self._traffic(0, 1)
+            self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
+            self._traffic(0, 1)
         self.stack.reconcile()
         return f"{region} was cut off; {self._now()}"
 
@@ -142,9 +142,8 @@ class Events:
     def unreachable(self) -> str:
         """A region is unreachable for a while, and nothing else happens."""
         region = self._one_region()
-        unreachable = self._unreachable(region)
-        self._traffic(0.5, 2)
-        unreachable.discard(region)
+        with self._unreachable(region):
+            self._traffic(0.5, 2)
         return f"{region} was unreachable"
 
     def restored_layouts(self) -> str:
@@ -160,34 +159,28 @@ class Events:
 
     def error_pages(self) -> str:
         """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
-        out = self.stack.proxy.faults.out
         region = self._one_region(but=HOME)
         self.stack.reconcile()
-        out.add(region)
-        self._others_mint(region)
-        self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
-        self.stack.reconcile()
-        self._others_mint(region)
-        out.discard(region)
+        with self.stack.proxy.failing(outage(region)):
+            self._others_mint(region)
+            self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
+            self.stack.reconcile()
+            self._others_mint(region)
         self.stack.reconcile()
         return f"{region} answered with error pages; {self._now()}"
 
     def hot_item(self) -> str:
         """The coordinator is throttled at one item while regions change. The other counters skip little."""
-        faults = self.stack.proxy.faults
         region, counter = self._one_region(), self.random.choice(COUNTERS)
-        with self._skipping_little(but=counter):
-            faults.hot.add((region, counter))
-            faults.slow[region] = BUSY
+        busy = self.stack.proxy.failing(hot(region, counter), slow(region, BUSY))
+        with self._skipping_little(but=counter), busy:
             self.stack.deploy(regions=self._other_regions())
-            faults.hot.clear()
-            faults.slow.clear()
         self.stack.reconcile()
         return f"{counter} was hot in {region}; {self._now()}"
 
     def large_blocks(self) -> str:
         """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
-        slow, stop, history = self.stack.proxy.faults.slow, Event(), self.stack.history
+        stop, history = Event(), self.stack.history
         region = self._one_region()
         self.stack.deploy(regions=self._other_regions([region]), window=LARGE_WINDOW)
         random, targets = Random(self.random.random()), partial(self.stack.targets, region, "function")
@@ -196,9 +189,8 @@ class Events:
             before = len(history.largest)
             if not wait_until(lambda: len(history.largest) > before, PATIENCE):
                 self._wrong(f"{region} minted no large block")
-            slow[region] = ROUND_TRIP
-            self.stack.deploy(regions=self._other_regions([region]), window=WINDOW)
-            slow.clear()
+            with self.stack.proxy.failing(slow(region, ROUND_TRIP)):
+                self.stack.deploy(regions=self._other_regions([region]), window=WINDOW)
         self.stack.reconcile()
         return f"{region} minted large blocks; {self._now()}"
 
@@ -213,12 +205,9 @@ class Events:
     def _now(self) -> str:
         return f"regions: {', '.join(self.stack.desired['regions'])}"
 
-    def _unreachable(self, region: str) -> set[str]:
-        """Cut a region off. Return the regions that are, from which it is taken when it comes back."""
-        faults = self.stack.proxy.faults
-        faults.silent = self.random.random() < 0.5
-        faults.unreachable.add(region)
-        return faults.unreachable
+    def _unreachable(self, region: str) -> AbstractContextManager[None]:
+        """Cut a region off in a block."""
+        return self.stack.proxy.failing(*unreachable(region, silent=self.random.random() < 0.5))
 
     def _perhaps(self, region: str) -> list[str]:
         return [region] if self.random.random() < 0.5 else []
@@ -230,11 +219,10 @@ class Events:
         If the machine was so busy that the coordinator gave up a call, a region may have seemed unreachable.
         """
         proxy = self.stack.proxy
-        proxy.faults.calm = True
-        self.stack.reconcile()
-        before, given_up = self.stack.layouts(), len(proxy.given_up)
-        yield
-        proxy.faults.calm = False
+        with proxy.calm():
+            self.stack.reconcile()
+            before, given_up = self.stack.layouts(), len(proxy.given_up)
+            yield
         if any(call.of_layouts for call in proxy.given_up[given_up:]):
             self.stack.say("a region answered too late, so what counters skipped says nothing")
             return

@@ -2,23 +2,13 @@
 
 import json
 import re
-import select
-import socket
 import time
-from collections import Counter
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import partial
-from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from random import Random
-from threading import Lock, Thread
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-SCOPE = re.compile(r"Credential=[^/\s]+/[0-9]{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
-"""The region and service in the signature's credential scope (IAM guide, "Signature elements")."""
+from proof.faulty_server import Fault, Request, Response, Server, forward, json_response
 
 COUNTERS = "-counters"
 """The end of a counters table's name."""
@@ -86,183 +76,120 @@ def write_of(call: DynamoDBCall, answer: bytes, began: float, ended: float) -> W
 LATE = 1.5
 """Seconds of the longest delay: longer than the minting function waits, so its retry overtakes the first attempt."""
 
-STATUSES = (503, 503, 503, 500, 502)
+PAGE = Response(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", {"Content-Type": "text/html"})
+"""DynamoDB's 503 in an outage (aws-sdk-js, issue 1379; aws-sdk-ruby, issue 1713)."""
+
+PAGES = (PAGE, PAGE, PAGE, Response(500), Response(502))
 """How an outage answers: mostly with 503."""
 
-PAGE = b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>"
-"""The body of DynamoDB's 503 in an outage (aws-sdk-js, issue 1379; aws-sdk-ruby, issue 1713)."""
 
-THROTTLED = ("ProvisionedThroughputExceededException", "ThrottlingException")
+def _throttled(error: str) -> Response:
+    document = {"__type": f"com.amazonaws.dynamodb.v20120810#{error}", "message": "injected by chaos"}
+    return json_response(document, 400)
+
+
+THROTTLED = (_throttled("ProvisionedThroughputExceededException"), _throttled("ThrottlingException"))
 """How DynamoDB throttles (DynamoDB guide, "Diagnosing throttling")."""
 
-
-@dataclass
-class Faults:
-    """The faults that are on. Several threads may ask and change them."""
-
-    random: Random
-    cuts: float = 0.01
-    throttles: float = 0.02
-    delays: float = 0.02
-    """The share of calls that lose their answer, are throttled or are delayed."""
-    unreachable: set[str] = field(default_factory=set[str])
-    """Regions that are cut off: no call reaches them, wherever it comes from."""
-    silent: bool = True
-    """Whether callers of an unreachable region hear nothing until they give up, or lose the connection at once."""
-    out: set[str] = field(default_factory=set[str])
-    """Regions whose DynamoDB answers every call with an error page."""
-    hot: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """Regions and counters whose item is throttled, and nothing else, whenever the coordinator writes it."""
-    slow: dict[str, float] = field(default_factory=dict[str, float])
-    """Region → seconds that each of the coordinator's other writes to its counters takes longer."""
-    calm: bool = False
-    """Whether nothing happens by chance."""
-    lock: Lock = field(default_factory=Lock)
-
-    def off(self) -> None:
-        """Let every call through from now on."""
-        self.cuts = self.throttles = self.delays = 0
-        for chosen in (self.unreachable, self.out, self.hot, self.slow):
-            chosen.clear()
+UNREACHABLE, ERROR_PAGE, CUT = "unreachable", "answered with an error page", "cut before the answer"
+"""Names of faults."""
 
 
-Message = tuple[int, bytes, Mapping[str, str]]
-"""A response: status, body and headers."""
+def call_of(request: Request) -> DynamoDBCall | None:
+    """Return the call to DynamoDB that a request is, if it is one."""
+    region, service = request.scope
+    return DynamoDBCall(region, request.operation, request.document) if service == "dynamodb" else None
 
 
-@dataclass
-class Proxy:
+def calls(which: Callable[[DynamoDBCall], object] = lambda _: True) -> Callable[[Request], bool]:
+    """Match such calls to DynamoDB, by default all."""
+
+    def matches(request: Request) -> bool:
+        call = call_of(request)
+        return call is not None and bool(which(call))
+
+    return matches
+
+
+BY_CHANCE = {
+    "delays": Fault("delayed", matches=calls(), share=0.02, delay=(0, LATE)),
+    "throttles": Fault("throttled", matches=calls(), share=0.02, replies=THROTTLED[:1]),
+    "cuts": Fault(CUT, matches=calls(lambda call: call.writes), share=0.01, carried_out=True, end="close"),
+}
+"""What happens to any call."""
+
+
+def unreachable(region: str, *, silent: bool) -> tuple[Fault, Fault]:
+    """Cut a region off: no call reaches it, wherever it comes from, and no answer leaves it.
+
+    Its callers hear nothing until they give up, if it is silent, or lose the connection at once.
+    """
+    return (
+        Fault(UNREACHABLE, region, calls(), hold=silent, end="close"),
+        Fault(CUT, region, calls(), carried_out=True, end="close"),
+    )
+
+
+def outage(region: str) -> Fault:
+    """Let a region's DynamoDB answer every call with an error page."""
+    return Fault(ERROR_PAGE, region, calls(), replies=PAGES)
+
+
+def hot(region: str, counter: str) -> Fault:
+    """Throttle one counter's item, and nothing else, whenever the coordinator writes it."""
+    return Fault("throttled", region, calls(lambda call: call.coordinated == counter), replies=THROTTLED)
+
+
+def slow(region: str, seconds: float) -> Fault:
+    """Let each of the coordinator's writes to a region's counters take longer."""
+    return Fault("delayed", region, calls(lambda call: call.coordinated), delay=(seconds, seconds))
+
+
+class Proxy(Server):
     """Passes calls on to the servers, those of DynamoDB with faults, and records what the successful ones minted."""
 
-    faults: Faults
-    dynamodb: str | None = None
-    """The endpoint of another DynamoDB than the local server's. All its callers share one access key."""
-    server: str = ""
-    """The local server's URL, once it is known."""
-    endpoint: str = ""
-    writes: list[Write] = field(default_factory=list[Write])
-    """Every write that minted, whoever got the answer."""
-    injected: Counter[str] = field(default_factory=Counter[str])
-    """How often each fault met a call."""
-    given_up: list[DynamoDBCall] = field(default_factory=list[DynamoDBCall])
-    """The calls that had no caller any more when the answer came."""
+    def __init__(self, random: Random, by_chance: Iterable[str] = BY_CHANCE, dynamodb: str | None = None) -> None:
+        """Make it.
+
+        Args:
+            random: decides what happens by chance.
+            by_chance: which of `BY_CHANCE` may happen.
+            dynamodb: the endpoint of another DynamoDB than the local server's. Its callers share one access key.
+        """
+        super().__init__(self._pass_on, (BY_CHANCE[name] for name in by_chance), random=random, recording=False)
+        self.dynamodb = dynamodb
+        self.server = ""
+        """The local server's URL, once it is known."""
+        self.writes: list[Write] = []
+        """Every write that minted, whoever got the answer."""
+        self.given_up: list[DynamoDBCall] = []
+        """The calls that had no caller any more when the answer came."""
+
+    @property
+    def without_answers(self) -> set[str]:
+        """The regions that are cut off or answer with error pages."""
+        return {fault.region for fault in self.faults if fault.name in (UNREACHABLE, ERROR_PAGE)}
 
     @contextmanager
-    def listening(self) -> Generator[None]:
-        """Listen on a free port during the block, in threads of its own."""
-        with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Connection, self)) as server:
-            server.socket.listen(128)  # a coordinator opens many connections at once
-            self.endpoint = f"http://127.0.0.1:{server.server_port}"
-            thread = Thread(target=server.serve_forever, args=(0.05,), name="proxy", daemon=True)
-            thread.start()
-            try:
-                yield
-            finally:
-                server.shutdown()
-                thread.join()
+    def calm(self) -> Generator[None]:
+        """Let nothing happen by chance in the block."""
+        by_chance = [fault for fault in self.faults if fault.share < 1]
+        self.faults[:] = [fault for fault in self.faults if fault not in by_chance]
+        yield
+        self.faults += by_chance
 
-
-class _Connection(BaseHTTPRequestHandler):
-    """One caller's connection, and those to the servers that are kept open for it."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def __init__(self, proxy: Proxy, *arguments: Any) -> None:
-        self._proxy = proxy
-        self._upstream: dict[str, HTTPConnection] = {}
-        super().__init__(*arguments)
-
-    def handle(self) -> None:
-        with suppress(OSError, HTTPException):  # the caller or the server has ended
-            super().handle()
-        for upstream in self._upstream.values():
-            upstream.close()
-
-    def respond(self) -> None:
-        """Serve one request, or end the connection instead."""
-        answer = self._answer(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
-        if answer is None:
-            self.close_connection = True
-            return
-        status, text, headers = answer
-        self.send_response_only(status)
-        for name, value in headers.items():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(text)))
-        if self.close_connection:  # as its caller asked; one that isn't told may use the connection again
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = respond  # noqa: N815
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
-        """Log nothing."""
-
-    def _answer(self, body: bytes) -> Message | None:
-        """Return what the caller gets, None if that is the end of the connection."""
-        proxy, faults = self._proxy, self._proxy.faults
-        scope = SCOPE.search(self.headers.get("Authorization", ""))
-        if scope is None or scope[2] != "dynamodb":
-            return self._exchange(proxy.server, body)
-        operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
-        call = DynamoDBCall(scope[1], operation, json.loads(body))
-        if call.region in faults.unreachable:
-            self._count("unreachable")
-            while faults.silent and call.region in faults.unreachable and not _closed(self.connection):
-                time.sleep(0.05)  # like a caller who hears nothing, until it gives up or the region is back
-            return None
-        with faults.lock:
-            shares = (faults.cuts, faults.throttles, faults.delays)
-            cut, throttled, delayed = (not faults.calm and faults.random.random() < share for share in shares)
-            delay = faults.random.uniform(0, LATE) if delayed else 0
-            status, error = faults.random.choice(STATUSES), faults.random.choice(THROTTLED)
-        if call.region in faults.out:
-            self._count("answered with an error page")
-            return status, PAGE if status == 503 else b"", {"Content-Type": "text/html"}
-        if hot := (call.region, call.coordinated) in faults.hot:
-            delay = 0
-        elif call.coordinated:
-            delay = max(delay, faults.slow.get(call.region, 0))
-        if delay:
-            self._count("delayed")
-            time.sleep(delay)  # its caller may have given up by then
-        if hot or throttled:
-            self._count("throttled")
-            code = f"com.amazonaws.dynamodb.v20120810#{error if hot else THROTTLED[0]}"
-            text = json.dumps({"__type": code, "message": "injected by chaos"})
-            return 400, text.encode(), {"Content-Type": "application/x-amz-json-1.0"}
+    async def _pass_on(self, request: Request) -> Response:
+        call = call_of(request)
+        if call is None:
+            return await forward(self.server, request)
         began = time.monotonic()
-        answer = self._exchange(proxy.dynamodb or proxy.server, body)
-        if answer[0] == 200 and call.mints:
-            proxy.writes.append(write_of(call, answer[1], began, time.monotonic()))
-        if _closed(self.connection):
-            proxy.given_up.append(call)
-        if (cut and call.writes) or call.region in faults.unreachable:  # cut off meanwhile
-            self._count("cut before the answer")
-            return None
+        if self.dynamodb is None:
+            answer = await forward(self.server, request)
+        else:
+            key = re.sub("(?<=Credential=)[^/]+", ACCESS_KEY, request.headers["authorization"])
+            answer = await forward(self.dynamodb, request, authorization=key)
+        if answer.status == 200 and call.mints:
+            self.writes.append(write_of(call, answer.body, began, time.monotonic()))
+        if request.gone():
+            self.given_up.append(call)
         return answer
-
-    def _exchange(self, server: str, body: bytes) -> Message:
-        upstream = self._upstream.setdefault(server, HTTPConnection(urlsplit(server).netloc))
-        if upstream.sock and _closed(upstream.sock):
-            upstream.close()  # it is opened again for the request
-        headers = dict(self.headers.items())
-        if server == self._proxy.dynamodb:
-            headers["Authorization"] = re.sub("(?<=Credential=)[^/]+", ACCESS_KEY, headers["Authorization"])
-        upstream.request(self.command, self.path, body, headers)
-        response = upstream.getresponse()
-        return response.status, response.read(), dict(response.getheaders())
-
-    def _count(self, fault: str) -> None:
-        with self._proxy.faults.lock:
-            self._proxy.injected[fault] += 1
-
-
-def _closed(connection: socket.socket) -> bool:
-    """Return whether the other end has closed the connection."""
-    with suppress(ConnectionError):
-        return bool(select.select([connection], [], [], 0)[0]) and not connection.recv(1, socket.MSG_PEEK)
-    return True

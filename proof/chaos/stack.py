@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,19 +25,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.settings.names import ResourceNames
+from components.names import ResourceNames
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import counter_of, regions_of
 from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
+from local.aws_clients import Aws
 from local.paths import ROOT, state_folder
-from local.resources import Aws
 from local.server import aws_server
 
 from .deployment import clients
 from .history import History
-from .proxy import Faults, Proxy
+from .proxy import Proxy
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
@@ -195,8 +195,8 @@ class Stack:
             seen_to = restoration.region not in pending and not unfinished
             if restoration.began <= began and seen_to:
                 restoration.ended = min(restoration.ended, time.monotonic())
-        unreachable = self.proxy.faults.unreachable | self.proxy.faults.out
-        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - unreachable else ""
+        unexpected = pending - self.proxy.without_answers
+        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or unexpected else ""
 
     def _until(self, what: str, run: Callable[[], str | None]) -> None:
         said: str | None = None
@@ -281,22 +281,26 @@ def _has_socket(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def running_stack(faults: Faults, history: History, say: Callable[[str], None]) -> Generator[Stack]:
+def running_stack(
+    random: Random, by_chance: Iterable[str], history: History, say: Callable[[str], None]
+) -> Generator[Stack]:
     """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens.
 
     `CHAOS_DYNAMODB` is the endpoint of another DynamoDB than the server's own.
     """
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
-    proxy = Proxy(faults, dynamodb)
-    with proxy.listening(), tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
+    with (
+        Proxy(random, by_chance, dynamodb) as proxy,
+        tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder,
+    ):
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         command = [sys.executable, "-m", "proof.chaos.stack"]
         guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
         try:
             # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
-            started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
+            started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
             proxy.server = started.endpoint
-            running_gateway(proxy.endpoint)
+            running_gateway(proxy.url)
             stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
             with _tables_of_its_own(stack) if dynamodb else nullcontext():
                 yield stack

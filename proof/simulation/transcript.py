@@ -3,19 +3,27 @@
 A transcript is a text of blocks. Each has commands, a line `----`, and what they print, up to an empty line.
 Lines that begin with `#` are comments. The commands:
 
-    deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them;
-                          `deploy A us leaving eu`: eu leaves; `deploy A us eu floor 500`: of all counters
+    deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them; more words:
+                          `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`
     schedule A            start coordinator A as the schedule does
+    create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
+    default A us e        start A to let `/` of us mint from e; `default A us e chosen`: the settings name it
     step A [n]            let A carry out n operations (1)
     run A [until Kind]    let A go on to its end, or until an operation of this kind is next that changes something
     writes A [until Kind] the same as run, and print no reads
     finish A              the same as run, and print only how it ends
+    late A                let A carry out the rest of its batch, and never go on
     crash A               A never goes on
-    mint us [n]           mint n integers (1); `none`: there is no item, or its ceiling is reached
-    lose us               delete the table and make it again, empty; also `lose layouts` and `lose mirror`
+    mint us [n] [of e]    mint n integers (1); `none`: there is no item, or its ceiling is reached
+    ask us 7              what us says of an integer
+    lose us               delete the table and make it again, empty; also `layouts`, `mirror`, `archive`, `receipts us`
+    gone us               delete the table; also `gone receipts us`
+    keep us               back the table up; `restore us` makes it again with that content; also the others of `lose`
+    forget e              an operator deletes the register of a counter and its copy
     unreachable us        us stops answering the coordinator
     reachable us          us answers again
-    show                  print the record, the register and the items
+    wait 3600             so many seconds pass
+    show [e]              print the record, the register and the items
 """
 
 from collections.abc import Sequence
@@ -24,16 +32,19 @@ from random import Random
 from typing import Any, cast
 
 from global_integers_core.lattice import Layout
-from proof.simulation.checks import CheckedWorld  # puts `lambda` on the import path, for the imports below
+from proof.simulation.checks import CheckedWorld, ask  # puts `lambda` on the import path, for the imports below
 from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
 from proof.simulation.deployments import decoded, desired
 
 # isort: split
 from coordinate.protocol import operations as op
+from coordinate.protocol.admit import note_default
 from coordinate.protocol.model import (
+    NEVER,
     Absent,
     Admitted,
     Copy,
+    Deleted,
     Deploy,
     DeploymentRecord,
     DesiredState,
@@ -41,7 +52,7 @@ from coordinate.protocol.model import (
     Refused,
     Register,
 )
-from coordinate.protocol.run import RunResult, ScheduledRun, pending_regions, run
+from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"
 
@@ -100,6 +111,8 @@ def _found(operation: op.Operation, answer: Any) -> str:
         case Item():
             closed = " unopened" if answer.opening else " fenced" if answer.fenced else ""
             return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
+        case Deleted():
+            return f"{where} {shown(answer)}"
         case [*_, Layout(epoch)]:
             return f"{where} up to epoch {epoch}"
         case int(epoch):
@@ -116,7 +129,14 @@ def _found(operation: op.Operation, answer: Any) -> str:
 def shown_operation(operation: op.Operation) -> str:
     """Return an operation's kind, its region, and what it writes or asks for."""
     region = getattr(operation, "region", None)
-    return " ".join(filter(None, [type(operation).__name__, region, _details(operation)]))
+    return " ".join(filter(None, [type(operation).__name__, region, _other(operation), _details(operation)]))
+
+
+def _other(operation: op.Operation) -> str:
+    """Return which counter it is about, if it is another one than usual."""
+    found = getattr(operation, "new", getattr(operation, "old", operation))
+    counter = getattr(getattr(found, "original", found), "counter", COUNTER)
+    return "" if counter == COUNTER else f"of {counter}"
 
 
 def shown(value: Any) -> str:
@@ -131,15 +151,20 @@ def shown(value: Any) -> str:
         case DeploymentRecord():
             marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
-            return ", ".join([f"{value.number}: {shown(value.desired)}, token {value.token}", *first, *marks])
+            named = f"{value.number}: {shown(value.desired)}, token {value.token}"
+            return ", ".join([named, *_default(value), *first, *_deletions(value), *marks])
         case DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
-            floors = [f"floor {floor}" for floor in value.floors.values()]
+            floors = [f"floor {'' if name == '*' else name + ' '}{floor}" for name, floor in value.floors.items()]
             return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors])
         case Register():
-            return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}"
+            if not value.regions:
+                return f"{_named(value, 'epoch', 'limit')}, deleted"
+            adopted = "" if value.window else ", adopted"
+            return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}{adopted}"
         case Item():
-            parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *(["fenced"] if value.fenced else [])]
+            marks = [mark for mark in ("fenced", "deleted") if getattr(value, mark)]
+            parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *marks]
             return ", ".join([*parts, *([f"put by {value.opening}"] if value.opening else [])])
         case tuple():
             return " ".join(map(shown, cast("tuple[Any, ...]", value)))
@@ -162,8 +187,12 @@ def _details(operation: op.Operation) -> str:
             return _change(old, new)
         case op.WriteCopy(old, new):
             return _change(old.original if old else None, new.original)
-        case op.CloseItem(deleted=False):
-            return _named(operation, "over", "epoch")
+        case op.DeleteRegister(old):
+            return shown(old)
+        case op.DeleteCopy(old):
+            return shown(old.original)
+        case op.CloseItem(deleted=deleted):
+            return _named(operation, "over", "epoch") + (", deleted" if deleted else "")
         case op.RecordLayouts(layouts=layouts) | op.WriteArchive(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
@@ -172,7 +201,23 @@ def _details(operation: op.Operation) -> str:
 
 def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     """Return what differs in the new record."""
-    return f"{new.number} reconciled" if old and new.reconciled and old.token == new.token else shown(new)
+    if old is None or old.token != new.token:
+        return shown(new)
+    marks = ["reconciled"] if new.reconciled else []
+    back = ["all restored"] if old.restored > new.restored else []
+    deletions = _deletions(new) if new.deletions != old.deletions else []
+    default = _default(new) if _default(new) != _default(old) else []
+    return f"{new.number} {', '.join([*marks, *back, *deletions, *default])}"
+
+
+def _default(record: DeploymentRecord) -> list[str]:
+    return [f"/ from {record.default_counter}, before from {record.default_before}"] if record.default_before else []
+
+
+def _deletions(record: DeploymentRecord) -> list[str]:
+    known = record.deletions
+    lost = [f"lost marks {shown(known.lost)}"] if known.lost != NEVER else []
+    return [f"marks {shown(known.highest)} in {shown_id(known.archive_id)}", *lost] if known.archive_id else []
 
 
 def _change(old: Register | None, new: Register) -> str:
@@ -201,6 +246,11 @@ HEADROOM, WINDOW = 10, 100
 """Really 10,000 and 100,000,000. The transcripts stay readable with few."""
 
 LINE = "----"
+
+OPTIONS = ("leaving", "counters", "floor", "window")
+"""What may follow the regions of a deployment."""
+
+MINTED = {True: ", minted", False: ", not minted", None: ""}
 
 
 def play(text: str) -> str:
@@ -232,8 +282,15 @@ class Player:
             case ["deploy", name, *words]:
                 return self._deploy(name, words)
             case ["schedule", name]:
-                self._start(name, ScheduledRun())
-                return []
+                return self._start(name, ScheduledRun())
+            case ["create", name, *counters]:
+                return self._start(name, Create(tuple(counters)))
+            case ["delete", name, *counters]:
+                return self._start(name, Delete(tuple(counters)))
+            case ["grant", name, counter, count]:
+                return self._start(name, Grant(counter, int(count)))
+            case ["default", name, region, counter, *chosen]:
+                self._begin(name, note_default(region, counter, chosen=bool(chosen)))
             case ["step", name, *count]:
                 return self._advance(name, int(count[0]) if count else 1, ())
             case ["run", name, *until]:
@@ -246,47 +303,78 @@ class Player:
             case ["crash", name]:
                 following = self.coordinators.pop(name).todo[0][2]
                 return [f"{name} has crashed before {shown_operation(following)}"]
-            case ["mint", region, *count]:
-                return self._mint(region, int(count[0]) if count else 1)
-            case ["lose", name]:
-                self.world.lose(name, "recreated", Random(0))
-                made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
-                return [f"made again, empty: {shown_id(made.id)}"]
+            case ["late", name]:
+                return self._late(name)
+            case ["mint", region, *words]:
+                count, counter = _split(words, "of")
+                return self._mint(region, int(count[0]) if count else 1, *counter)
+            case ["ask", region, integer]:
+                said = ask(self.world, region, COUNTER, int(integer)) or {"region": "it doesn't know", "minted": None}
+                return [f"{region}: {said['region']}{MINTED[said['minted']]}"]
+            case ["lose", *table]:
+                return [f"made again, empty: {self._lost(' '.join(table), 'recreated')}"]
+            case ["gone", *table]:
+                self.world.lose(" ".join(table), "gone", Random(0))
+            case ["keep", *table]:
+                self.world.keep(" ".join(table))
+            case ["restore", *table]:
+                return [f"made again, as it was: {self._lost(' '.join(table), 'restored')}"]
+            case ["forget", counter]:
+                del self.world.layouts.registers[counter], self.world.mirror.copies[counter]
             case ["unreachable", region]:
                 self.world.unreachable.add(region)
-                return []
             case ["reachable", region]:
                 self.world.unreachable.remove(region)
-                return []
-            case ["show"]:
-                return self._show()
+            case ["wait", seconds]:
+                self.world.now += int(seconds)
+            case ["show", *counter]:
+                return self._show(*counter)
             case _:
                 raise ValueError(f"{command!r} is no command")
+        return []
 
     def _deploy(self, name: str, words: list[str]) -> list[str]:
-        words, floor = _split(words, "floor")
-        regions, leaving = _split(words, "leaving")
-        for region in regions:
+        parts: dict[str, list[str]] = {"": []}
+        for word in words:
+            if word in OPTIONS:
+                parts[word] = []
+            else:
+                parts[[*parts][-1]].append(word)
+        for region in parts[""]:
             self.world.make_table(region)
         home, read = self.world.layouts.id, self.world.layouts.record
-        floors = {"*": int(floor[0])} if floor else {}
+        *floored, floor = parts.get("floor") or ["0"]
         asked = decoded(
             desired(
-                regions,
-                leaving,
-                counters=[COUNTER],
-                floors=floors,
+                parts[""],
+                parts.get("leaving", ()),
+                counters=parts.get("counters", [COUNTER]),
+                floors={floored[0] if floored else "*": int(floor)} if "floor" in parts else {},
                 layouts_label=home,
-                window=WINDOW,
+                window=int(parts.get("window", [str(WINDOW)])[0]),
                 headroom=HEADROOM,
             )
         )
         self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
-    def _start(self, name: str, request: Deploy | ScheduledRun) -> None:
+    def _start(self, name: str, request: Run) -> list[str]:
+        self._begin(name, run(request, name, RunResult()))
+        return []
+
+    def _begin(self, name: str, steps: op.Steps[Any]) -> None:
         self.world.now += 60
-        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
+        self.coordinators[name] = SimulatedCoordinator(steps)
+
+    def _lost(self, name: str, how: str) -> str:
+        self.world.lose(name, how, Random(0))
+        home = {"layouts": self.world.layouts, "mirror": self.world.mirror, "archive": self.world.archive}
+        made: Any = home.get(name) or self.world.tables.get(name)
+        return shown_id(made.id) if made else name
+
+    def _late(self, name: str) -> list[str]:
+        late = [operation for *_, operation in self.coordinators.pop(name).todo]
+        return shown_steps(name, [(operation, self.world.carry_out(operation)) for operation in late])
 
     def _run(self, name: str, until: list[str]) -> list[str]:
         return self._advance(name, None, getattr(op, until[-1]) if until else ())
@@ -317,18 +405,18 @@ class Player:
             ending = ending or [f"{name} has finished{_pending(coordinator.result)}"]
         return [*shown_steps(name, steps), *ending]
 
-    def _mint(self, region: str, count: int) -> list[str]:
-        minted = [self.world.mint(region, COUNTER) for _ in range(count)]
+    def _mint(self, region: str, count: int, counter: str = COUNTER) -> list[str]:
+        minted = [self.world.mint(region, counter) for _ in range(count)]
         integers = ["none" if integer is None else str(integer) for integer in minted]
         if len(integers) > 12:
             integers[3:-2] = ["..."]
         return [f"{region}: {' '.join(integers)}"]
 
-    def _show(self) -> list[str]:
+    def _show(self, counter: str = COUNTER) -> list[str]:
         lines = [f"record: {shown(self.world.layouts.record)}"]
-        lines += [f"register: {shown(self.world.layouts.registers.get(COUNTER))}"]
+        lines += [f"register: {shown(self.world.layouts.registers.get(counter))}"]
         for region, table in self.world.tables.items():
-            lines.append(f"{region} ({shown_id(table.id)}): {shown(table.items.get(COUNTER))}")
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(table.items.get(counter))}")
         return lines
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
-import httpx
 import pytest
 from global_integers import Integers, command_line
 from global_integers.minting import api
@@ -21,6 +20,7 @@ from global_integers.testing import Stack
 
 from components.function import archived, version
 from local.paths import ROOT
+from proof.faulty_server import Request, Response, Server
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 
 Urls = dict[str, str]
@@ -115,19 +115,15 @@ def test_a_domain_is_enough(command: Command, direct: Urls) -> None:
 
 def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
-    asked: list[str] = []
 
-    def refuse(request: httpx.Request) -> httpx.Response:
-        asked.append(str(request.url))
-        return httpx.Response(403)
+    async def refuse(_: Request) -> Response:
+        return Response(403)
 
-    def client(urls: Any, **options: Any) -> Integers:
-        return Integers(urls, http=lambda: httpx.Client(transport=httpx.MockTransport(refuse)), **options)
+    with Server(refuse) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
 
-    monkeypatch.setattr(command_line, "Integers", client)
-    done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
-
-    assert asked == ["http://integers.example.com/-/status?counter=orders"]
+    assert [request.path for request in proxy.requests] == ["http://integers.example.com/-/status?counter=orders"]
     assert (done.status, done.stdout) == (1, "")
 
 
@@ -329,7 +325,7 @@ def test_check_finds_what_is_wrong(
     swapped = command("check", urls={first[0]: second[1], second[0]: first[1]})
     assert swapped.status == 1
     assert f"wrong: {first[0]}: the default counter: the response is of the region {second[0]!r}" in swapped.stdout
-    proxies["eu-west-1"].edit = of_two_regions
+    proxies["eu-west-1"].edit(of_two_regions)
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
@@ -341,7 +337,7 @@ def test_check_finds_what_is_wrong(
 def test_a_region_that_is_unreachable_fails_the_check(
     command: Command, proxies: dict[str, RegionProxy], urls: Urls
 ) -> None:
-    proxies["us-east-1"].fault = "cut"
+    proxies["us-east-1"].fail("cut")
 
     status = command("status", urls=urls)
     assert status.status == 1
@@ -477,7 +473,7 @@ def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None
 @pytest.mark.server
 def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(proxies: dict[str, RegionProxy], urls: Urls) -> None:
     for proxy in proxies.values():
-        proxy.fault = "hang"
+        proxy.fail("hang")
     command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
     with subprocess.Popen(command, env=environment_of(urls), stderr=subprocess.PIPE, text=True) as process:
         proxies["us-east-1"].until(lambda: proxies["us-east-1"].mints > 0)

@@ -13,9 +13,9 @@ import pytest
 from global_integers import Integers, Unavailable
 from global_integers.minting.transport import Left, TimeLeft, keep_deadlines
 
+from proof.faulty_server import Fault, Request, Server
 from tests.client.clients import Tasks
 from tests.client.region_proxies import HANG
-from tests.lambda_.aws_client.faulty_server import FaultyServer
 
 NAME = "hole.test"
 ADDRESSES = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -48,30 +48,26 @@ def hole(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
         yield f"http://{NAME}:{port}/"
 
 
-def drips(server: FaultyServer, connection: socket.socket) -> None:
-    """Send one header more every tenth of a second, without end."""
-    connection.recv(10_000)
-    connection.sendall(b"HTTP/1.1 200 OK\r\n")
-    while not server.ends.wait(0.1):
-        connection.sendall(b"X: y\r\n")
+DRIPS = Fault(replies=(b"HTTP/1.1 200 OK\r\n",), drip=b"X: y\r\n", every=0.1)
+"""One header more every tenth of a second, without end."""
+
+FLOODS = Fault(drip=b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100, every=0)
+"""Interim responses without end."""
 
 
-def floods(server: FaultyServer, connection: socket.socket) -> None:
-    """Send interim responses without end."""
-    connection.recv(10_000)
-    while not server.ends.is_set():
-        connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100)
+async def nothing(_: Request) -> bytes:
+    return b""
 
 
 @pytest.fixture
 def dripping() -> Generator[str]:
-    with FaultyServer(drips) as server:
+    with Server(nothing, [DRIPS]) as server:
         yield server.url
 
 
 @pytest.fixture
 def flooding() -> Generator[str]:
-    with FaultyServer(floods) as server:
+    with Server(nothing, [FLOODS]) as server:
         yield server.url
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
-from typing import Any, get_args
+from typing import Any
 
 import httpx
 import pytest
@@ -34,11 +34,12 @@ from global_integers.minting.failover import order_of
 from global_integers.minting.lease_buffer import SPLIT, LeaseBuffer
 from global_integers.minting.threads import Threads
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
+from proof.faulty_server import Fault, Request
 from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child, wait_for_background
 from tests.client.interrupted import RETURN
-from tests.client.region_proxies import DOMAIN_URL, HANG, HOST, PATIENT, Fault, Names, RegionProxy
+from tests.client.region_proxies import DOMAIN_URL, FAULTS, HANG, HOST, PATIENT, Failure, Names, RegionProxy, to_mint
 from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
@@ -61,7 +62,7 @@ def test_the_first_call_asks_the_nearest_region(client: Client, proxies: RegionP
     seen = EventRecorder()
     *far, _ = proxies.values()
     for proxy in far:
-        proxy.checkable.clear()
+        proxy.hold_checks()
     with client(urls, observer=seen, **PATIENT) as integers:
         assert not any(proxy.requests for proxy in proxies.values()), "nothing is asked before"
         assert integers.next()
@@ -79,18 +80,17 @@ def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies:
     def answer_the_others(event: Event) -> None:
         if isinstance(event, Requested) and event.region == "ap-southeast-2":
             for proxy in far:  # they take longer, since they are answered later and wait for as long again
-                proxy.delay = 2 * event.seconds
-                proxy.checkable.set()
+                proxy.release_checks(delay=2 * event.seconds)
 
     for proxy in far:
-        proxy.checkable.clear()
+        proxy.hold_checks()
     with (
         client(urls, observer=answer_the_others, **PATIENT) as integers,
         client(urls, prefer="eu-west-1", **PATIENT) as choosy,
     ):
         assert all(health.ok for health in integers.health().values())
         for proxy in proxies.values():
-            proxy.checkable.clear()  # what was measured stays
+            proxy.hold_checks()  # what was measured stays
         integers.take(1)
         assert integers.take(5)
         assert [proxy.mints for proxy in proxies.values()] == [0, 0, 2]
@@ -100,14 +100,14 @@ def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies:
 
 def test_a_region_that_fails_is_not_noticed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     near = proxies["us-east-1"]
-    faults: list[Fault] = [fault for fault in get_args(Fault) if fault not in ("none", "hang")]
+    faults: list[Failure] = [fault for fault in FAULTS if fault != "hang"]
     minted: list[int] = []
     for fault in faults:
         seen = EventRecorder()
-        near.fault = "none"
+        near.recover()
         with client(urls, observer=seen, **FIRST) as integers:
             minted.append(integers.next())
-            near.fault = fault
+            near.fail(fault)
             minted += [integers.next() for _ in range(3)]
         assert {event.failed for event in seen.of(FailedOver)} == {"us-east-1"}, fault
 
@@ -140,7 +140,7 @@ def test_an_answer_to_another_request_is_the_regions_failure(
     client: Client, proxies: RegionProxies, urls: Urls, spoil: Callable[[bytes], bytes]
 ) -> None:
     with client(urls, **FIRST) as integers:
-        proxies["us-east-1"].edit = spoil
+        proxies["us-east-1"].edit(spoil)
         minted = [integers["orders"].next() for _ in range(4)]
 
     assert len(set(minted)) == 4
@@ -151,7 +151,7 @@ def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
     client: Client, proxies: RegionProxies, urls: Urls
 ) -> None:
     for proxy in proxies.values():
-        proxy.edit = lambda _: b"{}"
+        proxy.edit(lambda _: b"{}")
     with client(urls, timeout=2, attempt_timeout=2) as integers:
         assert [health.ok for health in integers.health().values()] == [False] * 3
         with pytest.raises(Unavailable):
@@ -164,7 +164,7 @@ def test_a_failing_region_is_logged_once(
     client: Client, proxies: RegionProxies, urls: Urls, caplog: pytest.LogCaptureFixture
 ) -> None:
     near = proxies["us-east-1"]
-    near.fault = "503"
+    near.fail("503")
     with client(urls, **FIRST) as integers, caplog.at_level(logging.INFO, "global_integers"):
         with ThreadPoolExecutor(10) as pool:
             minted = [call.result() for call in [pool.submit(integers.next) for _ in range(40)]]
@@ -199,7 +199,7 @@ def test_a_region_fails_under_load_and_comes_back(client: Client, proxies: Regio
             try:
                 for fault in ("503", "cut", "hang"):
                     since = len(seen.events)
-                    near.fault = fault
+                    near.fail(fault)
                     seen.until(lambda event: isinstance(event, FailedOver) and event.failed == "us-east-1", since)
                     seen.until(leased(here=False), since)
                     since = len(seen.events)
@@ -218,10 +218,10 @@ def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: Re
 
     def repair(event: Event) -> None:
         if isinstance(event, Requested) and event.failure:
-            proxy.fault = "none"
+            proxy.recover()
 
     with client(urls, observer=repair, **PATIENT) as integers:
-        proxy.fault = "cut after"
+        proxy.fail("cut after")
         minted = integers.next(key=key)
 
         assert proxy.mints > 1
@@ -388,7 +388,7 @@ def test_an_interrupt_while_a_failed_fetch_is_cleaned_up_holds_nobody_up(
         raise KeyboardInterrupt
 
     with Integers({"us-east-1": urls["us-east-1"]}, lease=20, **PATIENT) as integers, ThreadPoolExecutor(1) as pool:
-        proxies["us-east-1"].fault = "403"
+        proxies["us-east-1"].fail("403")
         with monkeypatch.context() as patched:
             patched.setattr(LeaseBuffer, "end", interrupt)
             with pytest.raises(KeyboardInterrupt):
@@ -402,12 +402,11 @@ def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(
     client: Client, proxies: RegionProxies, urls: Urls
 ) -> None:
     near = proxies["us-east-1"]
-    near.fault = "hang"
+    near.hang_once()
     # A thread that waits for a response notices after attempt_timeout that its connection was closed.
     with client(urls, **{**FIRST, "attempt_timeout": 3}) as integers, ThreadPoolExecutor(1) as pool:
         call = pool.submit(integers.next)
         near.until(lambda: near.mints == 1)
-        near.fault = "none"  # for the next request
         (integers.aclose if client is Tasks else integers.close)()
 
         near.until(lambda: near.mints == 2)
@@ -432,13 +431,12 @@ def test_a_child_forked_while_its_thread_waits_for_a_block_mints(proxies: Region
 
     waiting = threading.Event()
     before = signal.signal(signal.SIGALRM, fork)
-    near.fault = "hang"
+    near.hang_once()
     try:
         with Integers({"us-east-1": urls["us-east-1"]}, lease=20, **PATIENT) as integers:
             thread = threading.Thread(target=integers.next)
             thread.start()
             near.until(lambda: near.mints == 1)  # it fetches a block
-            near.fault = "none"
             threading.Thread(target=fork_the_one_that_waits).start()
             with Lines(at=60, act=waiting.set):
                 minted = integers.next()  # waits for that block, and is forked there
@@ -454,27 +452,24 @@ def test_a_child_forked_while_its_thread_waits_for_a_block_mints(proxies: Region
 
 def test_what_goes_on_in_the_background_ends_with_close(proxies: RegionProxies, urls: Urls) -> None:
     near, made = proxies["us-east-1"], list[httpx.Client]()
-    holding, go_on = threading.Event(), threading.Event()
+
+    def fetched_ahead(request: Request) -> bool:
+        return to_mint(request) and bool(integers.client.io.background)
 
     def http() -> httpx.Client:
         made.append(httpx.Client())
         return made[-1]
 
-    def hold() -> None:
-        if integers.client.io.background:  # this block is fetched ahead
-            holding.set()
-            go_on.wait(HANG)
-
     # A thread that waits for a response notices after attempt_timeout that its connection was closed.
     integers = Integers({"us-east-1": urls["us-east-1"]}, lease=1000, http=http, timeout=HANG, attempt_timeout=10)
-    near.minting = hold
-    while not holding.is_set():
+    near.faults.append(Fault("ahead", matches=fetched_ahead, hold=True))
+    while not near.injected["ahead"]:
         integers.next()
         if integers.client.io.background:
-            assert holding.wait(HANG)
+            near.until(lambda: near.injected["ahead"] > 0)
     minted = near.mints
     integers.close()
-    go_on.set()
+    near.recover()
     wait_for_background(integers)
 
     assert [client.is_closed for client in made] == [True]
@@ -542,12 +537,12 @@ def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with Integers(urls, lease=20, **FIRST) as integers:
-            near.fault = "hang"
-            near.minting = lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+            main = threading.main_thread().ident or 0
+            struck = Fault(matches=to_mint, notify=lambda: signal.pthread_kill(main, signal.SIGALRM))
+            near.faults += [struck, FAULTS["hang"]]
             with pytest.raises(KeyboardInterrupt):
                 integers.next()
             near.recover()
-            near.minting = lambda: None
             assert integers.next()
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -684,7 +679,7 @@ def test_a_cancelled_call_leaves_the_client_usable(proxies: RegionProxies, urls:
 
     async def mint() -> int:
         async with AsyncIntegers(urls, lease=10, **FIRST) as integers:
-            near.fault = "hang"
+            near.fail("hang")
             for calls in range(1, 4):
                 call = asyncio.create_task(integers.take(50) if calls == 1 else integers.next())
                 await asyncio.to_thread(near.until, lambda calls=calls: near.mints == calls)
@@ -711,7 +706,7 @@ def test_event_loops_take_turns_with_a_client(direct: Urls) -> None:
 
 def test_a_health_check_that_is_cancelled_is_repeated(proxies: RegionProxies, urls: Urls) -> None:
     far = proxies["eu-west-1"]
-    far.checkable.clear()
+    far.hold_checks()
 
     async def mint() -> None:
         async with AsyncIntegers(urls, **FIRST) as integers:
@@ -719,7 +714,7 @@ def test_a_health_check_that_is_cancelled_is_repeated(proxies: RegionProxies, ur
             await asyncio.to_thread(far.until, lambda: far.checks == 1)
             await integers.aclose()
             assert "left alone" not in integers.client.regions.known("eu-west-1"), "nothing is known of it"
-            far.checkable.set()
+            far.release_checks()
             async with asyncio.timeout(HANG):
                 while integers.client.regions.known("eu-west-1") == "not measured":
                     await integers.next()
@@ -774,7 +769,7 @@ def test_the_domain_is_asked_if_all_its_regions_fail(names: Names, proxies: Regi
     seen = EventRecorder()
     with Integers(DOMAIN_URL, http=names.client, observer=seen, **FIRST) as integers:
         integers.next()
-        proxies["us-east-1"].fault = "cut"
+        proxies["us-east-1"].fail("cut")
         integers.next()
         for region in REGIONS:
             names.hosts.pop(f"{region}.{HOST}")
@@ -794,7 +789,7 @@ def test_a_domain_that_is_down_is_one_clear_error(names: Names) -> None:
 
 def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxies) -> None:
     proxy = proxies["us-east-1"]
-    proxy.fault = "410"
+    proxy.fail("410")
     with Integers(DOMAIN_URL, http=names.client, **PATIENT) as integers:
         for key in (None, "k"):
             with pytest.raises(Unavailable, match="doesn't say which regions it has"):
@@ -808,7 +803,7 @@ def test_after_a_region_has_left_the_regions_are_read_if_the_domain_answers(
 ) -> None:
     with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
         integers.next()
-        proxies["us-east-1"].fault = "410"  # the domain leads there too
+        proxies["us-east-1"].fail("410")  # the domain leads there too
         integers.next()
         with caplog.at_level(logging.WARNING):
             assert integers.next()
@@ -835,7 +830,7 @@ def test_a_domain_on_this_machine_is_the_only_region(proxies: RegionProxies) -> 
         assert integers.next() < integers.next()
         assert integers.next(key="local") == integers.next(key="local")
 
-    assert {path for _, path in proxy.requests} == {"/orders?count=1"}
+    assert {request.path for request in proxy.requests} == {"/orders?count=1"}
 
 
 ALLOWED = (

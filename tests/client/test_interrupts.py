@@ -3,7 +3,6 @@
 Nothing is minted twice.
 """
 
-import json
 import logging
 import os
 import subprocess
@@ -11,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from itertools import count
 from queue import SimpleQueue
@@ -23,6 +21,7 @@ import pytest
 from global_integers import Integers, Unavailable
 
 from local.paths import ROOT
+from proof.faulty_server import Request, Response, Server, json_response
 from tests.client.clients import Lines, Tasks
 from tests.client.region_proxies import HANG, PATIENT
 
@@ -32,41 +31,17 @@ def url() -> Generator[str]:
     """A server that stands for two regions."""
     integers = count(1)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    async def answer(request: Request) -> Response:
+        region = "us-east-1" if request.headers["host"].startswith("localhost") else "eu-west-1"
+        document: dict[str, Any] = {"region": region, "counter": "integers", "status": "ok"}
+        if request.method == "POST":
+            assert parse_qs(urlsplit(request.path).query)["count"] == ["1"]
+            first = next(integers)
+            document |= {"first": first, "last": first, "stride": 1, "count": 1}
+        return json_response(document)
 
-        def handle_one(self) -> None:
-            region = "us-east-1" if self.headers["Host"].startswith("localhost") else "eu-west-1"
-            document: dict[str, Any] = {"region": region, "counter": "integers", "status": "ok"}
-            if self.command == "POST":
-                assert parse_qs(urlsplit(self.path).query)["count"] == ["1"]
-                first = next(integers)
-                document |= {"first": first, "last": first, "stride": 1, "count": 1}
-            body = json.dumps(document).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = handle_one  # noqa: N815 (as http.server has it)
-
-        def log_message(self, *_: Any, **__: Any) -> None:
-            """Print nothing."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: Any, **__: Any) -> None:
-            """Print nothing: a client that was interrupted is gone."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with Server(answer, recording=False) as server:
+        yield f"{server.url}/"
 
 
 @pytest.mark.parametrize(

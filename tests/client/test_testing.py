@@ -32,12 +32,11 @@ from global_integers.testing import region as region_in_memory
 from global_integers_core.names import reserved
 from local.paths import ROOT
 from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child
-from tests.client.region_proxies import HANG, PATIENT, RegionProxy
-from tests.client.region_proxies import Fault as ProxyFault
+from tests.client.region_proxies import FAULTS, HANG, PATIENT, Failure, RegionProxy
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
-AS_PROXIES: dict[Fault, ProxyFault] = {
+AS_PROXIES: dict[Fault, Failure] = {
     "timeout": "hang",
     "response lost": "cut after",
     "throttled": "429",
@@ -86,7 +85,7 @@ class Real:
 
     def _silent(self) -> set[str]:
         """Return the URLs of the regions that don't respond."""
-        return {proxy.url for proxy in self.proxies.values() if proxy.fault == "hang"}
+        return {proxy.url for proxy in self.proxies.values() if FAULTS["hang"] in proxy.faults}
 
     def _http(self) -> Any:
         """Return an HTTP client that soon gives up regions that don't respond, and waits long for the others."""
@@ -107,7 +106,7 @@ class Real:
             with closing(socket.create_server(("127.0.0.1", 0))) as server:
                 self.urls[region] = f"http://127.0.0.1:{server.getsockname()[1]}/"
         else:
-            self.proxies[region].fault = AS_PROXIES[fault]
+            self.proxies[region].fail(AS_PROXIES[fault])
 
     def recover(self, region: str) -> None:
         self.proxies[region].recover()

@@ -11,6 +11,8 @@ import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
+from components.gateway.openapi import document
+from components.global_integers import metrics_of
 from components.monitoring.stack_metrics import StackMetrics
 from components.settings import SettingsError, args_of_stack, settings_of
 from components.settings.args import Settings
@@ -95,7 +97,13 @@ def stack_metrics(
     one = {"home": HOME, "regions": [HOME], "schedule_minutes": schedule_minutes, "alarms": thresholds}
     authorization = "AWS_IAM" if signed else "NONE"
     found = replace(settings_of(one, PREFIX), regions=regions, authorization=authorization, **more)
-    return StackMetrics(found, dict.fromkeys(found.deployed, "api") if apis else {})
+    return metrics_of(found, dict.fromkeys(found.deployed, "api") if apis else {})
+
+
+def gateway_document(region: str, table_arn: str, role_arn: str, **more: Any) -> dict[str, Any]:
+    """Return the OpenAPI document of a region's API Gateway without a function."""
+    found = settings_of({"home": region, "regions": [region], **more}, "gateway")
+    return document(found.names.gateway_api, found.region(region), table_arn, role_arn, "integers", signed=found.signed)
 
 
 def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:

@@ -145,7 +145,7 @@ def test_the_accounts_of_callers_may_call_a_signed_url() -> None:
 def test_an_account_is_named_as_its_partition_names_it() -> None:
     home = "us-gov-west-1"
     callers = {f"arn:aws-us-gov:iam::{OTHERS[0]}:role/shop": "*"}
-    found = url_permissions(settings(config(home, home=home, allowUrlRegions=[home], callers=callers)), home)
+    found = url_permissions(settings(config(home, home=home, allowUrlRegions=[home], callers=callers)).access, home)
 
     assert {statement["principal"] for statement in found.values()} == {f"arn:aws-us-gov:iam::{OTHERS[0]}:root"}
 
@@ -155,7 +155,7 @@ def test_the_statements_of_the_most_accounts_have_room() -> None:
     named = {f"arn:aws:iam::{account}:role/x": "*" for account in range(10**11, 10**11 + MAX_ACCOUNTS)}
     resource = f"arn:aws-us-gov:lambda:ap-southeast-2:123456789012:function:{'x' * 64}:live"
     statements: list[dict[str, object]] = []
-    for sid, what in url_permissions(settings(config(HOME, callers=named)), HOME).items():
+    for sid, what in url_permissions(settings(config(HOME, callers=named)).access, HOME).items():
         condition = {"StringEquals": {"lambda:FunctionUrlAuthType": "AWS_IAM"}}
         principal = {"AWS": what["principal"].replace("aws", "aws-us-gov")}
         statement = {"Effect": "Allow", "Action": what["action"], "Principal": principal, "Resource": resource}
@@ -184,7 +184,7 @@ def test_the_statements_are_made_one_after_the_other(public: Deployment) -> None
 @pytest.mark.parametrize("signed", [True, False])
 def test_pages_of_other_origins_send_what_the_api_reads(signed: bool, public_domain: Deployment) -> None:
     authorization = "AWS_IAM" if signed else "NONE"
-    allowed = set(cors(settings(config(HOME, authorization=authorization)))["allow_headers"])
+    allowed = set(cors(settings(config(HOME, authorization=authorization)).access)["allow_headers"])
 
     assert {"accept", "content-type", "idempotency-key"} <= allowed
     signature = {"authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"}

@@ -17,10 +17,10 @@ from components.settings import SettingsError
 from components.settings.values import camel
 from components.testing import Mocks
 from local.apigateway import GATEWAY
+from local.aws_clients import Aws
 from local.domain import DOMAIN
 from local.engine import deploy
 from local.engine.program import _event_loop, _finished
-from local.resources import Aws
 from local.server import aws_server
 
 TWO = ["us-east-1", "eu-west-1"]

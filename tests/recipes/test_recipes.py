@@ -28,7 +28,7 @@ from tests.local.machine import Machine, mint
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.old_shop import INSERT, OldWriters, Shop, server_in
 from tests.recipes.recipe_page import HANG, PREPARE, SET_UP, STRIDE, Client, Result, Run, Start, Table, blocks
-from tests.recipes.relay import Call, Relay, relay_to
+from tests.recipes.relay import Call, Relay
 
 KEY = "An auto-increment primary key for a DynamoDB table"
 CONSUMER = "An idempotent SQS consumer"
@@ -105,7 +105,7 @@ def test_a_shell_loop_that_lost_an_answer_goes_on(run: Run, machine: Machine, ur
     loop, _ = blocks("A shell loop")
     loop = (loop[0], loop[1].replace("import-", "other-import-"))
     before = mint(url)[1]["integer"]
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         through = url.replace(str(machine.port), str(relay.port))
 
         def lose_the_second(_: Call) -> None:
@@ -136,7 +136,7 @@ def test_a_shell_loop_waits_for_a_change_of_layout(run: Run, machine: Machine, u
     aws("dynamodb").put_item(TableName="global-integers-dev-receipts", Item=asked)
     ceiling(item["issued"], fenced=True)
     try:
-        with relay_to(machine.port) as relay:
+        with Relay(machine.port) as relay:
             relay.answered = lambda call: ceiling(item["ceiling"], fenced=False) if call.status == 503 else None
             through = url.replace(str(machine.port), str(relay.port))
             result = run(language, loop.replace("import-", "patient-import-"), URL=through)
@@ -242,7 +242,7 @@ def test_a_run_of_primary_keys_that_are_taken_is_told(run: Run, aws: Client, tab
 def test_an_order_whose_put_was_not_answered_has_one_key(run: Run, machine: Machine, table: Table) -> None:
     (code,) = blocks(KEY)
     orders = table("orders")
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         lost: list[Call] = []
 
         def lose_the_first(call: Call) -> None:
@@ -271,7 +271,7 @@ def queue(aws: Client) -> Generator[str]:
 
 @pytest.fixture
 def relay(machine: Machine) -> Generator[Relay]:
-    with relay_to(machine.port) as relay:
+    with Relay(machine.port) as relay:
         yield relay
 
 
@@ -310,7 +310,7 @@ def test_a_message_has_one_integer_whoever_is_killed(
 
     calls = [call for call in relay.calls if call.minted]
     assert len(calls) == 3
-    assert len({call.headers["idempotency-key"] for call in calls}) == 1
+    assert len({call.request.headers["idempotency-key"] for call in calls}) == 1
     assert len({call.body for call in calls}) == 1
     assert invoices() == [{"id": {"N": str(before + STRIDE)}, "order": {"S": "a book"}}]
     assert mint(url, "invoices")[1]["integer"] == before + 2 * STRIDE, "nothing more was minted"

@@ -17,8 +17,8 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import Machine
 from tests.upgrade.baseline import NotHere, files_of, named
 from tests.upgrade.callers import History, calling

@@ -114,7 +114,7 @@ class Reachability:
         if later and counter is not None:
             return Absent.UNREACHABLE
         patience = _Patience(0 if later else REGION_SECONDS)
-        acceptance = _Patience(FIRST_SECONDS if patient else 0)
+        acceptance = _Patience(FIRST_SECONDS)
         made = 0
         while region not in self.unreachable:
             try:

@@ -66,12 +66,12 @@ class NextRound(NamedTuple):
     """What a round hands to the next one. Nothing else of it is remembered."""
 
     record: DeploymentRecord
-    observation: Observation | None = None
+    observation: Observation | None
     """What needs no second look, unless the register has changed since."""
-    created: bool = False
-    may_create: bool = True
+    created: bool
+    may_create: bool
     """Whether a counter of which nothing is found is created, though the settings don't have it."""
-    wanted: int = 0
+    wanted: int
     """How many integers some region needs at once."""
 
 
@@ -106,7 +106,7 @@ def reconcile(
     `run`. `observation` is what a scan has found. What needs an operator is `Refused`. A counter that doesn't exist is
     created if it `may_create`, or if the settings have it. Every region is granted `count` integers at least.
     """
-    state = NextRound(record, observation, may_create=may_create, wanted=count)
+    state = NextRound(record, observation, created=False, may_create=may_create, wanted=count)
     for number in range(ROUNDS):
         found = yield from inspect(counter, state)
         if isinstance(found, Inspected):

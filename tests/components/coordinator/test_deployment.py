@@ -20,7 +20,7 @@ from components.coordinator.deployment import (
     record_of,
     request,
 )
-from components.settings import SettingsError, settings_of
+from components.settings import SettingsError, desired_state_of, settings_of
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL, REST_API
 from tests.components.recording import Aws, Deployment
@@ -109,9 +109,11 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
         home = pulumi.Output.from_input(HERE)
         asked = request(
             parent,
-            settings,
+            desired_state_of(settings),
             record,
             tables,
+            protect=settings.protect,
+            open_counters=settings.open_counters,
             default_counter=default,
             layouts_label=home,
             first_layouts_label=home,

@@ -166,7 +166,19 @@ def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
         table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
         check = aws.sns.Topic("check", name="check", region=HOME)
         default = pulumi.Output.from_input("integers")
-        Gateway("gateway", settings, HOME, table, default, pulumi.ResourceOptions(), after=[check])
+        Gateway(
+            "gateway",
+            settings.region(HOME),
+            names=settings.names,
+            roles=settings.roles,
+            signed=True,
+            rate=1,
+            burst=1,
+            table=table,
+            default_counter=default,
+            after=[check],
+            opts=pulumi.ResourceOptions(),
+        )
 
     deployment = deploy(config(HOME), program=program)
 

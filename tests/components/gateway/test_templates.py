@@ -10,13 +10,12 @@ from coordinate.protocol.model import Item
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.gateway.openapi import document
 from components.gateway.templates import unavailable_template
-from components.settings import settings_of
 from global_integers_core.lattice import MAX_INTEGER, Place
 from global_integers_core.names import COUNTER_NAME
 from local.apigateway.data_model import Integration, imported
 from local.apigateway.rest_api import Rendered, render
+from tests.components.running import gateway_document
 from tests.lambda_.coordinator_calls import HOME, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
 
@@ -63,12 +62,8 @@ HOSTILE = [
 def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> Integration:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
-    layout = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
-    return (
-        imported(document(settings_of(layout, "gateway"), arn, role, "integers"))
-        .resources[path]["GET"]
-        .method_integration
-    )
+    layout = {"regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
+    return imported(gateway_document(HOME, arn, role, **layout)).resources[path]["GET"].method_integration
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:

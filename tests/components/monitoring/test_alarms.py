@@ -12,7 +12,7 @@ from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.protocol.run import RunResult
 
 from components.monitoring import Monitoring
-from components.settings.rules import EVERY_REGION, THRESHOLDS
+from components.monitoring.alarms import ALARMS
 from tests.components.aws_answers import ALARM
 from tests.components.monitoring.evaluation import (
     MINUTE,
@@ -310,10 +310,10 @@ def test_silence_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
 
 def test_every_alarm_was_shown(deployment: Deployment) -> None:
     """So that no alarm comes without its cases above."""
-    of_a_region = {"errors", "throttles", "tableThrottles", "latency"}
+    shown = {"errors", "throttles", "tableThrottles", "latency"}
 
-    assert set(EVERY_REGION) == of_a_region
-    assert set(THRESHOLDS) - of_a_region == {"unfinished", "ceiling", "lostTables", "failedRuns", "noRun"}
+    assert {name for name, alarm in ALARMS.items() if alarm.every_region} == shown
+    assert ALARMS.keys() - shown == {"unfinished", "ceiling", "lostTables", "failedRuns", "noRun"}
 
 
 @pytest.mark.parametrize("minutes", [1, 5, 17, 60])
@@ -331,7 +331,16 @@ def registered(minutes: int, **thresholds: int) -> list[dict[str, Any]]:
     def program() -> None:
         of_home = stack_metrics(HOME, schedule_minutes=minutes, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Monitoring("alarms", of_home, coordinator, pulumi.ResourceOptions())
+        Monitoring(
+            "alarms",
+            of_home,
+            dashboard=False,
+            emails=(),
+            topics={},
+            kms_keys={},
+            deployed=coordinator,
+            opts=pulumi.ResourceOptions(),
+        )
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 

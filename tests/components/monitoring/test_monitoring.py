@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from coordinate.metrics import NAMESPACE, OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
-from components.monitoring.alarms import alarms
+from components.monitoring.alarms import ALARMS, alarms
 from components.monitoring.dashboard import body
 from components.monitoring.stack_metrics import COORDINATOR
-from components.settings.rules import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import (
     ALARM,
     COMPOSITE,
@@ -27,7 +26,9 @@ from tests.components.monitoring.evaluation import MAYBE_SETS, AlarmData, compos
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, stack_metrics
 
-OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
+EVERY_REGION = sorted(name for name, alarm in ALARMS.items() if alarm.every_region)
+OF_THE_WHOLE = sorted(ALARMS.keys() - {*EVERY_REGION})
+OF_CALLERS = sorted(name for name, alarm in ALARMS.items() if alarm.domain_metric)
 
 FUNCTION_METRICS = {"Errors", "Duration", "Throttles", "ConcurrentExecutions"}
 URL_METRICS = {"UrlRequestCount", "UrlRequestLatency", "Url4xxCount", "Url5xxCount"}
@@ -108,7 +109,7 @@ def test_every_metric_of_an_alarm_or_a_graph_exists(name: str, request: pytest.F
     deployment: Deployment = request.getfixturevalue(name)
     used = [*lines(deployment), *used_by_alarms(deployment)]
 
-    assert len(used) >= 4 * len(deployment.outputs["regions"]) + 5
+    assert len(used) >= len(EVERY_REGION) * len(deployment.outputs["regions"]) + len(OF_THE_WHOLE)
     assert bool([*lines(deployment)]) == (name != "one")
     assert [metric for metric in used if not exists(deployment, *metric)] == []
 
@@ -124,26 +125,30 @@ def test_each_region_has_its_alarms_and_home_the_others(signed: Deployment, else
         for region in regions:
             assert {f"{PREFIX}-{key}" for key in EVERY_REGION} <= found[region]
         assert {f"{PREFIX}-{key}" for key in OF_THE_WHOLE} <= found[home]
-        assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
+        assert (
+            sum(map(len, found.values()))
+            == len(EVERY_REGION) * len(regions) + len(OF_THE_WHOLE)
+            == len(deployment.of(ALARM))
+        )
 
 
 @pytest.mark.parametrize("function_urls", [True, False])
 def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) -> None:
     found = alarms(stack_metrics(HOME, "a", "b", apis=True, leaving=("d",), paused=("b",), function_urls=function_urls))
-    on_urls, on_apis = {"errors", "latency"}, {"domainErrors", "domainLatency"}
-    expected = {"throttles", "tableThrottles", *on_apis, *(on_urls if function_urls else ())}
+    on_apis = {"domainErrors", "domainLatency"}
+    expected = {*EVERY_REGION, *on_apis} - (set() if function_urls else {*OF_CALLERS})
     by_region = {region: {a.name for a in found if a.metric.region == region} for region in (HOME, "a", "b", "d")}
 
     assert by_region == {HOME: expected | {*OF_THE_WHOLE}, "a": expected, "b": set(), "d": set()}
-    assert not any(alarm.of_the_whole for alarm in found if alarm.of_domain)
+    assert {*OF_CALLERS} == {"errors", "latency"}
 
 
 def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
     one = stack_metrics(HOME, apis=True, thresholds={"errors": 7, "latency": 0})
     found = {a.name: a for a in alarms(one)}
 
-    assert found["domainErrors"].threshold == found["errors"].threshold == 7
-    assert f"the API of the domain in {HOME} answers 5xx" in found["domainErrors"].text(one.settings)
+    assert found["domainErrors"].evaluation.threshold == found["errors"].evaluation.threshold == 7
+    assert f"the API of the domain in {HOME} answers 5xx" in found["domainErrors"].text(PREFIX)
     assert not {"latency", "domainLatency"} & found.keys()
 
 
@@ -266,9 +271,9 @@ def test_own_topics_get_the_alarms_of_their_region() -> None:
 
 def test_alarms_are_switched_off_one_by_one_or_all() -> None:
     some = {alarm.name for alarm in alarms(stack_metrics(HOME, thresholds={"latency": 0, "noRun": 0}))}
-    assert some == THRESHOLDS.keys() - {"latency", "noRun"}
+    assert some == ALARMS.keys() - {"latency", "noRun"}
     only = alarms(stack_metrics(HOME, "a", thresholds={"*": 0, "errors": 7}))
-    assert [(alarm.name, alarm.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
+    assert [(alarm.name, alarm.evaluation.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
 
     none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"], dashboard=True))
     assert none.of(ALARM) == none.of(COMPOSITE) == none.of(TOPIC) == []
@@ -283,8 +288,8 @@ def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registere
     one = stack_metrics(HOME, thresholds={key: threshold})
     (alarm,) = [alarm for alarm in alarms(one) if alarm.name == key]
 
-    assert alarm.threshold == registered
-    assert f"({threshold} " in alarm.text(one.settings)
+    assert alarm.evaluation.threshold == registered
+    assert f"({threshold} " in alarm.text(PREFIX)
 
 
 def test_the_thresholds_are_drawn_into_the_dashboard() -> None:

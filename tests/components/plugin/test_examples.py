@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 import components
+from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT
-from local.resources import Aws
 from local.server import aws_server
 from tests.components.recording import Aws as Recorded
 from tests.components.running import run_program

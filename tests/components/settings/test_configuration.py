@@ -1,12 +1,16 @@
 """`Pulumi.yaml` tells users (and the engine) the settings and their defaults; the program must agree."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
+import pulumi
 import pytest
 import yaml
 
+from components.settings.args import SETTINGS, Range
+from components.settings.values import camel
 from local.paths import ROOT
 from tests.components.aws_answers import (
     ALARM,
@@ -14,7 +18,6 @@ from tests.components.aws_answers import (
     DASHBOARD,
     FUNCTION,
     FUNCTION_URL,
-    LOG_GROUP,
     METHOD_SETTINGS,
     RECORD,
     REST_API,
@@ -36,17 +39,27 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
 RELEASE = "integers-coordinator-release-eu-west-1"
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
 
+
+def derived() -> dict[str, Any]:
+    """Return another value than the default of each setting that has a range, or is true or false, by its entry."""
+    found: dict[str, Any] = {}
+    for name, each in SETTINGS.items():
+        allowed: Range = each.metadata["allowed"]
+        if isinstance(allowed.default, bool):
+            found[camel(name)] = not allowed.default
+        elif allowed.choices:
+            found[camel(name)] = next(choice for choice in allowed.choices[::-1] if choice != allowed.default)
+        elif allowed.most:
+            found[camel(name)] = next(n for n in ((allowed.least + allowed.most) // 2, 1) if n != allowed.default)
+    return found
+
+
 OTHER: dict[str, Any] = {
+    **derived(),
     "counters": ["integers", "orders"],
     "defaultCounter": "orders",
     "floors": {"integers": 1000},
     "leaving": ["us-west-2"],
-    "window": 1000,
-    "headroom": 1,
-    "scheduleMinutes": 60,
-    "authorization": "NONE",
-    "memorySize": 512,
-    "logRetentionDays": 30,
     "reservedConcurrency": 5,
     "paused": ["eu-west-1"],
     "waves": [["eu-west-1"], ["rest"]],
@@ -55,24 +68,19 @@ OTHER: dict[str, Any] = {
     "permissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
     "kmsKeys": KEYS,
     "budget": 50,
-    "idempotencyHours": 48,
-    "lease": 100,
     "corsOrigins": ["https://shop.example"],
-    "openCounters": True,
-    "maxCounters": 50,
-    "apiGateway": True,
     "apiGatewayRate": 50,
     "apiGatewayBurst": 20,
     "domain": "integers.example.com",
     "hostedZone": "example.com",
-    "functionUrls": False,
     "alarms": {"throttles": 5},
-    "dashboard": True,
     "alarmEmails": ["operator@shop.example"],
     "alarmTopics": {"us-east-1": TOPIC.replace("eu-west-1", HOME)},
-    "protect": False,
 }
-"""A value for every setting that is not its default; `allowUrlRegions` changes only what is refused."""
+"""A value for every setting that is not its default; `allowUrlRegions` changes only what is refused.
+
+Those that are neither numbers nor true or false must be written here, and those that the others limit.
+"""
 
 EXCLUDED = ("callers", "functionUrls", "waves")
 """Settings that are not allowed beside some of the others, or show nothing beside them."""
@@ -144,17 +152,8 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "defaultCounter": (variable("DEFAULT_COUNTER"), "orders"),
     "floors": (desired("floors"), {"integers": 1000}),
     "leaving": (desired("leaving"), ["us-west-2"]),
-    "window": (desired("window"), 1000),
-    "headroom": (desired("headroom"), 1),
-    "scheduleMinutes": (first(RULE, "scheduleExpression"), "rate(60 minutes)"),
+    "scheduleMinutes": (first(RULE, "scheduleExpression"), "rate(30 minutes)"),
     "authorization": (first(FUNCTION_URL, "authorizationType"), "NONE"),
-    "memorySize": (lambda deployment: mint(deployment)["memorySize"], 512),
-    "logRetentionDays": (
-        lambda deployment: deployment.one(LOG_GROUP, name=f"/aws/lambda/{PREFIX}-mint", region=HOME).inputs[
-            "retentionInDays"
-        ],
-        30,
-    ),
     "reservedConcurrency": (lambda deployment: mint(deployment)["reservedConcurrentExecutions"], 5),
     "paused": (paused, ["eu-west-1"]),
     "waves": (lambda d: [r.name for r in d.releases() if r.urn in minting(d).dependencies], [RELEASE]),
@@ -163,10 +162,8 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "permissionsBoundary": (first(ROLE, "permissionsBoundary"), OTHER["permissionsBoundary"]),
     "kmsKeys": (first(TABLE, "serverSideEncryption"), {"enabled": True, "kmsKeyArn": KEYS[HOME]}),
     "budget": (first(BUDGET, "limitAmount"), "50"),
-    "idempotencyHours": (variable("IDEMPOTENCY_HOURS"), "48"),
-    "lease": (variable("LEASE"), "100"),
     "corsOrigins": (origins, ["https://shop.example"]),
-    "maxCounters": (coordinating("MAX_COUNTERS"), "50"),
+    "maxCounters": (coordinating("MAX_COUNTERS"), "5000"),
     "openCounters": (lambda deployment: bool(variable("OPEN_COUNTERS")(deployment)), True),
     "apiGateway": (lambda deployment: f"{PREFIX}-gateway" in [r.inputs["name"] for r in deployment.of(REST_API)], True),
     "apiGatewayRate": (lambda deployment: throttling(deployment).get("throttlingRateLimit"), 50),
@@ -183,7 +180,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     ),
     "protect": (lambda deployment: any(table.protect for table in deployment.of(TABLE)), False),
 }
-"""Where each setting shows, and what there is with its value of `OTHER`."""
+"""Where a setting shows, and what there is with its value of `OTHER`. All others are inputs somewhere, as they are."""
 
 
 def test_the_project_is_the_one_that_these_tests_run() -> None:
@@ -202,11 +199,31 @@ def test_the_programs_defaults_are_the_declared_ones() -> None:
 
 
 def test_every_declared_setting_changes_the_deployment() -> None:
-    assert CHANGES.keys() == OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions"}
+    assert OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions"}, (
+        "write a value into OTHER, and into CHANGES how it shows"
+    )
     for key, (shown, expected) in CHANGES.items():
         changed = signed_for() if key in EXCLUDED else with_gateways()
         assert shown(changed) == expected, key
         assert shown(plain()) != expected, key
+
+
+def inputs(deployment: Deployment) -> set[tuple[str, str, str]]:
+    """Return every input of a deployment with the resource that it is of, and every text within as it is."""
+    return {
+        (resource.urn, key, json.dumps(value).replace('\\"', '"'))
+        for resource in deployment.resources
+        for key, value in resource.inputs.items()
+        if not isinstance(value, pulumi.Asset | pulumi.Archive)
+    }
+
+
+@pytest.mark.parametrize("key", sorted(OTHER.keys() - CHANGES.keys()))
+def test_a_setting_is_an_input_of_what_is_deployed(key: str) -> None:
+    changed = inputs(deploy(config(*TWO, **{key: OTHER[key]}))) - inputs(plain())
+
+    written = re.compile(rf"(?<![\w.]){re.escape(json.dumps(OTHER[key]).strip(chr(34)))}(\.0)?(?![\w.])")
+    assert any(written.search(text) for _, _, text in changed), "use it, or write into CHANGES how it shows"
 
 
 def test_the_program_knows_the_declared_settings_and_no_others() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.names import MAX_ROLE_NAME, ResourceNames
 from components.settings import SettingsError, settings_of
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from components.settings.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.rules import MAX_DOMAIN, within
 from components.settings.values import camel, did_you_mean
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.lambda_.aws_client.faulty_server import CLOCK, PATIENCE
+from proof.faulty_server import PATIENCE
+from tests.lambda_.aws_client.faults import CLOCK
 
 
 @pytest.fixture

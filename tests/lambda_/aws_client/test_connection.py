@@ -14,11 +14,10 @@ from aws_client.connection import Connection, NoResponse, trust
 from aws_client.service import DynamoDB
 from aws_client.signed_request import endpoint_of
 
-from tests.lambda_.aws_client.faulty_server import (
+from tests.lambda_.aws_client.faults import (
     ANSWER,
     GOOD,
-    PATIENCE,
-    FaultyServer,
+    answering,
     answers,
     answers_and_closes,
     certified,
@@ -39,7 +38,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None
 
 
 def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD), tls=certified(authority, "127.0.0.1")) as server:
+    with answering(GOOD, tls=certified(authority, "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         dynamodb = DynamoDB()
         for _ in range(5):
@@ -51,13 +50,11 @@ def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.M
 
 def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with FaultyServer(
-        answers_and_closes(GOOD), answers(GOOD), tls=certified(authority, "127.0.0.1")
-    ) as server:  # fmt: skip
+    with answering(GOOD, answers_and_closes(GOOD), tls=certified(authority, "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         dynamodb = DynamoDB()
         dynamodb.call("UpdateItem", {})
-        assert server.closed.wait(PATIENCE)
+        server.until(lambda: not server.open)
         dynamodb.call("UpdateItem", {})
         dynamodb.close()
 
@@ -68,7 +65,7 @@ def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, mo
 def test_a_certificate_for_another_name_is_refused(
     authority: trustme.CA, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with FaultyServer(answers(GOOD), tls=certified(authority, name)) as server:
+    with answering(GOOD, tls=certified(authority, name)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
@@ -79,7 +76,7 @@ def test_a_certificate_for_another_name_is_refused(
 def test_a_certificate_of_an_unknown_authority_is_refused(
     authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with FaultyServer(answers(GOOD), tls=certified(trustme.CA(), "127.0.0.1")) as server:
+    with answering(GOOD, tls=certified(trustme.CA(), "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
@@ -91,11 +88,11 @@ def test_a_certificate_of_an_unknown_authority_is_refused(
 @pytest.mark.parametrize("idle", [1, 3])
 def test_replacing_a_dead_connection_is_no_attempt(monkeypatch: pytest.MonkeyPatch, idle: int) -> None:
     turns = [answers(GOOD)] * (idle - 1)
-    with FaultyServer(*turns, answers_and_closes(GOOD), answers(GOOD)) as server:
+    with answering(GOOD, *turns, answers_and_closes(GOOD)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         for _ in range(idle):
             dynamodb.call("UpdateItem", {})
-        assert server.closed.wait(PATIENCE)
+        server.until(lambda: not server.open)
         monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
 
         assert dynamodb.call("UpdateItem", {}) == ANSWER
@@ -107,7 +104,7 @@ def test_replacing_a_dead_connection_is_no_attempt(monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("quick")
 def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with FaultyServer(answers(whole(ANSWER, more="Connection: close\r\n"))) as server:
+    with answering(whole(ANSWER, headers={"Connection": "close"})) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         dynamodb.call("UpdateItem", {})
         dynamodb.call("UpdateItem", {})
@@ -118,7 +115,7 @@ def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pyte
 
 @pytest.mark.usefixtures("quick")
 def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD + whole({"wrong": 1})), answers(GOOD)) as server:
+    with answering(GOOD, answers(GOOD + whole({"wrong": 1}))) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
 
         assert [dynamodb.call("UpdateItem", {}) for _ in range(3)] == [ANSWER] * 3
@@ -131,7 +128,7 @@ def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: py
 @pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a\nb", "ü"])
 def test_a_variable_that_would_break_the_request_is_refused(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv("AWS_SESSION_TOKEN", token)
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(ValueError, match="a header is not one line"):
             dynamodb.call("UpdateItem", {})

@@ -8,7 +8,7 @@ from aws_client import service
 from aws_client.connection import Connection, NoResponse
 from aws_client.service import DynamoDB
 
-from tests.lambda_.aws_client.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
+from tests.lambda_.aws_client.faults import GOOD, answering, dynamodb_at
 
 
 class Clock:
@@ -55,7 +55,7 @@ def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytes
 
     monkeypatch.setattr(Connection, "exchange", late)
     monkeypatch.setattr("aws_client.service.TIMEOUT", 10)
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         dynamodb: DynamoDB = dynamodb_at(server, monkeypatch)
         begin(1_000)
         with pytest.raises(NoResponse, match="timed out"):

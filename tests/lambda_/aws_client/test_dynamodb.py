@@ -7,13 +7,13 @@ import re
 import pytest
 from aws_client.service import DynamoDB
 
-from tests.lambda_.aws_client.faulty_server import ANSWER, GOOD, FaultyServer, answers, dynamodb_at
+from tests.lambda_.aws_client.faults import ANSWER, GOOD, answering, dynamodb_at
 
 pytestmark = pytest.mark.usefixtures("quick")
 
 
 def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
 
         assert [dynamodb.call("UpdateItem", {"TableName": "t"}) for _ in range(5)] == [ANSWER] * 5
@@ -21,7 +21,7 @@ def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch)
         dynamodb.close()
 
     assert server.connections == 1
-    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    head, _, body = server.requests[0].raw.partition(b"\r\n\r\n")
     assert body == b'{"TableName": "t"}'
     lines = head.decode().split("\r\n")
     assert lines[0] == "POST / HTTP/1.1"
@@ -35,10 +35,10 @@ def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_region_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         dynamodb = DynamoDB("ap-southeast-2")
         dynamodb.call("GetItem", {})
         dynamodb.close()
 
-    assert b"/ap-southeast-2/dynamodb/aws4_request" in server.requests[0]
+    assert b"/ap-southeast-2/dynamodb/aws4_request" in server.requests[0].raw

@@ -11,8 +11,9 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed, invoke, send
 from aws_client.service import ServiceError
 
-from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import PATIENCE, FaultyServer, Turn, answers, cuts_after, stalls, whole
+from local.aws_clients import Aws
+from proof.faulty_server import PATIENCE, Fault
+from tests.lambda_.aws_client.faults import CUTS_AFTER, STALLS, answering, answers, whole
 
 COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
 
@@ -73,14 +74,14 @@ def test_a_function_that_does_not_exist_is_no_transient_error(function: str) -> 
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("fault", [cuts_after, stalls])
-def test_it_may_run_again_if_its_response_is_lost(fault: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(fault, fault, answers(whole({"done": 1}))) as server:
+@pytest.mark.parametrize("fault", [CUTS_AFTER, STALLS])
+def test_it_may_run_again_if_its_response_is_lost(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(whole({"done": 1}), fault, fault) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         assert invoke(COORDINATOR, {"a": 1}, PATIENCE) == {"done": 1}
         assert len(server.requests) == 3
 
-    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    head, _, body = server.requests[0].raw.partition(b"\r\n\r\n")
     name = b"arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3Acoordinate"
     assert head.startswith(b"POST /2015-03-31/functions/" + name + b"/invocations HTTP/1.1\r\n")
     assert b"/us-east-1/lambda/aws4_request" in head
@@ -89,8 +90,8 @@ def test_it_may_run_again_if_its_response_is_lost(fault: Turn, monkeypatch: pyte
 
 @pytest.mark.usefixtures("quick")
 def test_a_function_that_is_being_created_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    pending = whole({"message": "Pending"}, 409, more="x-amzn-ErrorType: ResourceConflictException\r\n")
-    with FaultyServer(answers(pending)) as server:
+    pending = whole({"message": "Pending"}, 409, {"x-amzn-ErrorType": "ResourceConflictException"})
+    with answering(pending) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         with pytest.raises(ServiceError, match="Pending") as failed:
             invoke(COORDINATOR, {}, PATIENCE)
@@ -106,12 +107,12 @@ def test_an_asynchronous_invocation_has_no_result(function: str) -> None:
 @pytest.mark.usefixtures("quick")
 def test_an_event_is_accepted_by_an_empty_response(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
-    with FaultyServer(answers(accepted)) as server:
+    with answering(accepted) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         send(f"{COORDINATOR}:minting", {"grant": "orders"}, PATIENCE)
 
     (request,) = server.requests
-    head, _, body = request.partition(b"\r\n\r\n")
+    head, _, body = request.raw.partition(b"\r\n\r\n")
     assert b"%3Afunction%3Acoordinate%3Aminting/invocations HTTP/1.1\r\n" in head
     assert b"\r\nX-Amz-Invocation-Type: Event\r\n" in head
     assert b"x-amz-invocation-type" in head.partition(b"SignedHeaders=")[2].partition(b",")[0]
@@ -120,10 +121,11 @@ def test_an_event_is_accepted_by_an_empty_response(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    "fault", [cuts_after, stalls, answers(whole({"message": "slow down"}, 429)), answers(whole({"message": "?"}, 403))]
+    "fault", [CUTS_AFTER, STALLS, answers(whole({"message": "slow down"}, 429)), answers(whole({"message": "?"}, 403))]
 )
-def test_an_event_is_sent_once(fault: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(fault) as server:
+def test_an_event_is_sent_once(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(b"") as server:
+        server.faults.append(fault)
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         with pytest.raises((NoResponse, ServiceError)):
             send(COORDINATOR, {}, PATIENCE)

@@ -5,7 +5,7 @@ from aws_client.connection import NoResponse
 from aws_client.meaning import MEANINGS, Meaning, meaning
 from aws_client.service import ServiceError
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, answers_and_closes, dynamodb_at
+from tests.lambda_.aws_client.faults import answering, answers_and_closes, dynamodb_at
 from tests.lambda_.coordinate.error_responses import SIGNERS, TRANSIENT
 
 CODES = [(code, known) for known, codes in MEANINGS.items() for code in codes]
@@ -61,7 +61,8 @@ def test_a_cancelled_transaction_says_why(reasons: list[str], known: Meaning) ->
 @pytest.mark.parametrize("shape", TRANSIENT)
 def test_the_table_is_unavailable_or_does_not_accept_the_role(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aws_client.service.FIRST_PAUSE", 0)
-    with FaultyServer(answers_and_closes(TRANSIENT[shape])) as server:
+    with answering(b"") as server:
+        server.faults.append(answers_and_closes(TRANSIENT[shape]))
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises((NoResponse, ServiceError)) as failed:
             dynamodb.call("GetItem", {})

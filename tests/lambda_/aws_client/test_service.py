@@ -2,10 +2,7 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
-import json
-import socket
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import aws_client.service
 import pytest
@@ -14,20 +11,19 @@ from aws_client.service import DynamoDB, ServiceError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.lambda_.aws_client.faulty_server import (
+from proof.faulty_server import PATIENCE, Fault, Request, Response, Server, json_response
+from tests.lambda_.aws_client.faults import (
     ANSWER,
+    CUTS_AFTER,
+    CUTS_BEFORE,
     GOOD,
-    PATIENCE,
-    FaultyServer,
-    Turn,
+    NEVER_ENDS,
+    SAYS_NOTHING,
+    STALLS,
+    answering,
     answers,
     answers_and_closes,
-    cuts_after,
-    cuts_before,
     dynamodb_at,
-    never_ends,
-    says_nothing,
-    stalls,
     whole,
 )
 
@@ -43,10 +39,10 @@ OTHER_BODY = GOOD.replace(b'"4"', b'"5"')  # JSON, and as long, but not what was
 
 
 def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    def echoes(server: FaultyServer, connection: socket.socket) -> None:
-        connection.sendall(whole(json.loads(server.read(connection))))
+    async def echo(request: Request) -> Response:
+        return json_response(request.document)
 
-    with FaultyServer(echoes) as server, ThreadPoolExecutor(8) as pool:
+    with Server(echo) as server, ThreadPoolExecutor(8) as pool:
         dynamodb = dynamodb_at(server, monkeypatch)
         questions = [{"n": n} for n in range(200)]
 
@@ -57,7 +53,7 @@ def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytes
 
 
 def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         dynamodb.call("GetItem", {})
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "NEXT")
@@ -65,17 +61,17 @@ def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.Monk
         dynamodb.call("GetItem", {})
         dynamodb.close()
 
-    assert b"Credential=NEXT/" in server.requests[1]
-    assert b"Security-Token" not in server.requests[1]
+    assert b"Credential=NEXT/" in server.requests[1].raw
+    assert b"Security-Token" not in server.requests[1].raw
 
 
 @pytest.mark.parametrize(
     "fault",
     [
-        cuts_before,
-        cuts_after,
-        stalls,
-        never_ends,
+        CUTS_BEFORE,
+        CUTS_AFTER,
+        STALLS,
+        NEVER_ENDS,
         answers_and_closes(GOOD[:-5]),
         answers_and_closes(GOOD[:40]),
         answers(OTHER_BODY),
@@ -90,30 +86,24 @@ def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.Monk
         answers(whole(THROTTLED, 400)),
     ],
 )
-def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytest.MonkeyPatch, fault: Turn) -> None:
-    with FaultyServer(fault, fault, answers(GOOD)) as server:
+def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    with answering(GOOD, fault, fault) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         assert dynamodb.call("UpdateItem", {}) == ANSWER
         dynamodb.close()
 
-    turns = 0
-
-    def counted(server: FaultyServer, connection: Any) -> None:
-        nonlocal turns
-        turns += 1
-        fault(server, connection)
-
-    with FaultyServer(counted) as server:
+    with answering(GOOD) as server:
+        server.faults.append(fault)
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises((NoResponse, ServiceError)) as failed:
             dynamodb.call("UpdateItem", {})
         dynamodb.close()
-    assert turns == 3
+    assert len(server.requests) == 3
     assert isinstance(failed.value, NoResponse) or failed.value.transient
 
 
 def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(whole(FAILED, 400))) as server:
+    with answering(whole(FAILED, 400)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(ServiceError) as refused:
             dynamodb.call("UpdateItem", {})
@@ -138,7 +128,7 @@ def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.M
 def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     refused = answers(whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400))
     times = iter([0.0, 1_800_000_000.0])
-    with monkeypatch.context() as frozen, FaultyServer(refused, answers(GOOD)) as server:
+    with monkeypatch.context() as frozen, answering(GOOD, refused) as server:
         frozen.setattr(aws_client.service.time, "time", lambda: next(times))
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws_client.service.Service("dynamodb")
@@ -146,7 +136,7 @@ def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.Monke
         service.close()
 
     assert reply == ANSWER
-    first, second = (signature(request) for request in server.requests)
+    first, second = (signature(request.raw) for request in server.requests)
     assert (b"/19700101/" in first, b"/20270115/" in second) == (True, True), "the second was signed when it was sent"
 
 
@@ -155,8 +145,7 @@ def signature(request: bytes) -> bytes:
 
 
 def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = answers(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400))
-    with FaultyServer(refused) as server:
+    with answering(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(ServiceError) as failed:
             dynamodb.call("UpdateItem", {})
@@ -188,7 +177,7 @@ def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPat
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aws_client.service.TIMEOUT", 0.1)
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with FaultyServer(says_nothing) as server:
+    with answering(GOOD, SAYS_NOTHING) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(NoResponse, match="timed out"):
             dynamodb.call("UpdateItem", {})
@@ -207,7 +196,7 @@ def test_a_response_with_a_flipped_bit_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
     flipped = bytearray(GOOD)
     flipped[at] ^= 1 << bit
-    with FaultyServer(answers(bytes(flipped))) as server:
+    with answering(bytes(flipped)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(NoResponse, match="corrupt"):
             dynamodb.call("UpdateItem", {})

@@ -3,7 +3,7 @@
 import pytest
 from aws_client.signed_request import Credentials, Endpoint, signed
 
-from tests.lambda_.aws_client.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
+from tests.lambda_.aws_client.faults import GOOD, answering, dynamodb_at
 
 ENDPOINT = Endpoint(secure=True, host="dynamodb.eu-west-1.amazonaws.com", port=443, path="/below")
 KEY = Credentials("AKID", "secret", "token")
@@ -40,7 +40,7 @@ def test_another_body_key_or_second_is_another_request() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_renewed_credentials_and_a_later_second_are_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(answers(GOOD)) as server:
+    with answering(GOOD) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         for at, token in ((1.0, "a"), (1.9, "a"), (2.0, "a"), (2.0, "b")):
             monkeypatch.setattr("aws_client.service.time.time", lambda at=at: at)
@@ -48,6 +48,6 @@ def test_renewed_credentials_and_a_later_second_are_used_at_once(monkeypatch: py
             dynamodb.call("UpdateItem", {})
         dynamodb.close()
 
-    first, same, later, renewed = server.requests
+    first, same, later, renewed = (request.raw for request in server.requests)
     assert first == same
     assert len({first, later, renewed}) == 3

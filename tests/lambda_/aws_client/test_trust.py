@@ -15,7 +15,8 @@ from aws_client.connection import Connection, NoResponse, Trust, _first, trust
 from aws_client.service import DynamoDB, set_deadline
 from aws_client.signed_request import Endpoint
 
-from tests.lambda_.aws_client.faulty_server import ANSWER, CLOCK, GOOD, PATIENCE, FaultyServer, answers, certified
+from proof.faulty_server import PATIENCE
+from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answering, certified
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -47,7 +48,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) 
 
 def call(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, calls: int = 1) -> int:
     """Call a server that has a certificate, over new connections. Return how many were made in all."""
-    with FaultyServer(answers(GOOD), tls=tls) as server:
+    with answering(GOOD, tls=tls) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         for _ in range(calls):
             dynamodb = DynamoDB()
@@ -117,7 +118,7 @@ def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monke
 
     monkeypatch.setattr(Trust, "read_all", slow)
 
-    with FaultyServer(answers(GOOD), tls=certified(company, "127.0.0.1")) as server:
+    with answering(GOOD, tls=certified(company, "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(NoResponse, match="no time left"):
             DynamoDB().call("UpdateItem", {})
@@ -139,7 +140,7 @@ def test_an_untrusted_root_is_refused_whatever_its_name(
     machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
     monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
 
-    with FaultyServer(answers(GOOD), tls=certified(trustme.CA(organization_name=name), "127.0.0.1")) as server:
+    with answering(GOOD, tls=certified(trustme.CA(organization_name=name), "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         for connections in (2, 3):  # all roots are read once
             with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
@@ -156,7 +157,7 @@ def test_a_certificate_for_another_host_is_refused(
     authorities = {name: trustme.CA(organization_name=name) for name in (AMAZONS, COMPANYS)}
     machine(*authorities.values())
 
-    with FaultyServer(answers(GOOD), tls=certified(authorities[authority], "127.0.0.2")) as server:
+    with answering(GOOD, tls=certified(authorities[authority], "127.0.0.2")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})

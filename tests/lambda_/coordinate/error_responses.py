@@ -3,22 +3,21 @@
 `aws_client/meaning.py` says where each is documented.
 """
 
-import json
-import re
-import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, passed_on, whole
+from proof.faulty_server import Fault, Reply, Request, Response, Server, forward
+from tests.lambda_.aws_client.faults import whole
+from tests.lambda_.in_process import Answer
 
 
-def raw(status: int, body: bytes = b"", more: str = "") -> bytes:
+def raw(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
     """Return a response that isn't DynamoDB's, by default an empty one."""
-    return f"HTTP/1.1 {status} Whatever\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    return Response(status, body, headers or {}).encode()
 
 
 def error(code: str, status: int = 400, message: str = "said so") -> bytes:
@@ -47,7 +46,7 @@ OUTAGES = {
     "200 with a wrong checksum": whole({}, crc=1),
     "a proxy's 403": raw(403, b"<html>blocked</html>"),
     "a proxy's 407": raw(407),
-    "a redirect": raw(302, more="Location: http://127.0.0.1:1/\r\n"),
+    "a redirect": raw(302, headers={"Location": "http://127.0.0.1:1/"}),
     "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
     "a closed connection": b"",
     "half an answer": whole({"Item": {}})[:-5],
@@ -77,32 +76,22 @@ THROTTLES = {
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
 
 
-Answer = Callable[[str, str, dict[str, Any]], bytes | None]
-"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
+def _last(reply: Response | bytes) -> Reply:
+    """Say that the connection ends with it."""
+    return reply if isinstance(reply, Response) else reply.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
-class DynamoDBProxy(FaultyServer):
+class DynamoDBProxy(Server):
     """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
 
     def __init__(self, endpoint: str) -> None:
-        super().__init__(self._turn)
+        super().__init__(self._respond, [Fault(carried_out=True, edit=_last, end="close")])
         self._endpoint = endpoint
         self.answer: Answer = as_ever
 
-    def _turn(self, _: FaultyServer, connection: socket.socket) -> None:
-        request = self.whole(connection)
-        head, body = request.split(b"\r\n\r\n", 1)
-        (called,) = CALLED.findall(head.decode().lower())
-        (region,) = SIGNED.findall(head.decode())
-        answer = self.answer(region, called, json.loads(body))
-        if answer is None:
-            answer = passed_on(self._endpoint, request)
-        connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
-        connection.close()
-
-
-CALLED = re.compile(r"x-amz-target: dynamodb_20120810\.(\w+)")
-SIGNED = re.compile(r"Credential=\w+/\d+/([^/]+)/")
+    async def _respond(self, request: Request) -> Reply:
+        answer = self.answer(request.scope[0], request.operation.lower(), request.document)
+        return await forward(self._endpoint, request) if answer is None else answer
 
 
 def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:

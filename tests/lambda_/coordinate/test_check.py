@@ -4,8 +4,6 @@ import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from mint.api.reply import problem_response
 from mint.api.request import Problem
 from mint.model import CounterItem as MintItem
 
+from proof.faulty_server import Request, Response, Server, json_response
 from tests.lambda_.coordinate.sample_records import items_of, register
 
 ASKED = Check("a", "integers", "12", "1+f", "3f")
@@ -303,31 +302,20 @@ def test_the_functions_own_refusals_are_read() -> None:
     assert (answer.status, answer.passing) == (503, True)
 
 
-class Answering(BaseHTTPRequestHandler):
-    """A Function URL that says how it was asked."""
-
-    def do_GET(self) -> None:
-        body = json.dumps({"host": self.headers["Host"], "path": self.path, "signed": self.headers["Authorization"]})
-        refused = self.path == "/refused"
-        sent = b'{"Message": "Forbidden"}' if refused else body.encode()
-        self.send_response(403 if refused else 200)
-        self.send_header("Content-Length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 (the base class's name)
+async def says_how_it_was_asked(request: Request) -> Response:
+    if request.path == "/refused":
+        return json_response({"Message": "Forbidden"}, 403)
+    headers = request.headers
+    return json_response({"host": headers["host"], "path": request.path, "signed": headers.get("authorization")})
 
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where AWS's endpoints are."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        endpoint = f"http://127.0.0.1:{server.server_port}"
-        for name, value in {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret", "ENDPOINT_URL": endpoint}.items():
+    with Server(says_how_it_was_asked) as server:
+        for name, value in {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret", "ENDPOINT_URL": server.url}.items():
             monkeypatch.setenv(f"AWS_{name}", value)
-        yield endpoint
-        server.shutdown()
+        yield server.url
 
 
 def test_a_function_url_is_asked_as_a_caller_asks(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.operations import (
-    CloseItem,
     DeleteCopy,
     DeleteItem,
     DeleteRegister,
@@ -18,7 +17,7 @@ from coordinate.protocol.operations import (
 )
 
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, short_of_time
-from tests.lambda_.coordinator_calls import REGIONS, create, deploy, item, laid_out, register, scheduled_run, send
+from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
 
@@ -72,43 +71,6 @@ def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
 
 
-def test_it_may_be_deleted_again_and_again(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
-    laid_out()
-    integers: list[int] = []
-    for _ in range(3):
-        create("orders")
-        integers += minted(ask)
-        delete("orders")
-    an_hour_passes()
-    scheduled_run()
-
-    create("orders")
-
-    integers += minted(ask)
-    assert integers == sorted({*integers})
-
-
-def test_a_deletion_is_repeated(stack: Stack) -> None:
-    laid_out()
-    create("orders")
-
-    assert delete("orders") == delete("orders")
-
-
-def test_an_interrupted_deletion_goes_on(stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    create("orders")
-    with monkeypatch.context() as patch:
-        crash_before(CloseItem, patch)
-        with pytest.raises(Crash):
-            delete("orders")
-    assert minted(ask) == [1, 2, 3]
-
-    scheduled_run()
-
-    assert ask("POST", "/orders")["statusCode"] == 404
-
-
 @pytest.mark.parametrize("kind", [WriteRecord, WriteDeleted, DeleteItem, DeleteRegister, DeleteCopy])
 def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
     stack: Stack, monkeypatch: pytest.MonkeyPatch, an_hour_passes: Any, kind: type[Any]
@@ -128,19 +90,6 @@ def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
     assert create("orders")["counters"]["orders"]["base"] > 1
 
 
-@pytest.mark.parametrize("settings", [{"counters": ["integers", "orders"]}, {"floors": {"orders": 1}}])
-def test_the_settings_have_it(stack: Stack, settings: dict[str, Any]) -> None:
-    laid_out(counters=["integers", "orders"])
-    deploy(**settings)
-    before = everything(stack)
-
-    with pytest.raises(
-        CoordinatorError, match=r"^orders: the settings counters or floors have it\. Remove it there and deploy"
-    ):
-        delete("orders")
-    assert everything(stack) == before
-
-
 def test_there_is_no_such_counter(stack: Stack) -> None:
     laid_out()
 
@@ -151,36 +100,12 @@ def test_there_is_no_such_counter(stack: Stack) -> None:
         delete("orders", "nope")
 
 
-def test_nothing_is_deployed(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="nothing is deployed yet"):
-        delete("orders")
-
-
 def test_time_runs_out(stack: Stack) -> None:
     laid_out()
     create("orders", "invoices")
 
     with pytest.raises(CoordinatorError, match=r"1 of 2 counters are deleted; time ran out\. Send it again\."):
         send({"delete": ["orders", "invoices"]}, short_of_time(1))
-
-
-def test_what_was_in_a_region_that_did_not_answer_is_deleted_later(stack: Stack, ask: Ask, an_hour_passes: Any) -> None:
-    laid_out()
-    create("orders")
-    ask("POST", "/orders", "eu-west-1")
-    found = stack.aws.client("dynamodb", "eu-west-1").get_item(
-        TableName=stack.counters, Key={"counter": {"S": "orders"}}, ConsistentRead=True
-    )
-    before = found.get("Item", {})
-    delete("orders")
-    an_hour_passes()
-    scheduled_run()
-    stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.counters, Item=before)  # as if it had been away
-    assert ask("POST", "/orders", "eu-west-1")["document"]["integer"] == 5
-
-    scheduled_run()
-
-    assert is_left(stack) == []
 
 
 def test_without_a_deletion_no_mark_is_read(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,54 +1,58 @@
 """Aliases are read and moved by Lambda's API, and what it refuses is told apart."""
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 from coordinate.functions import Alias, AliasError, described, move_alias, read_alias
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
+from proof.faulty_server import Reply, Server
+from tests.lambda_.aws_client.faults import answering, whole
 from tests.lambda_.coordinate.error_responses import raw, stopped_clock
 
 EU = "eu-west-1"
 PATH = b"/2015-03-31/functions/shop-mint/aliases/live"
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> FaultyServer:
-    """Return Lambda of every region, which always answers so."""
-    server = FaultyServer(answers(answer))
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+@contextmanager
+def aws_lambda(monkeypatch: pytest.MonkeyPatch, answer: Reply) -> Generator[Server]:
+    """Yield Lambda of every region, which always answers so."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     stopped_clock(monkeypatch)
-    return server
+    with answering(answer) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        yield server
 
 
 def refusal(status: int, kind: str) -> bytes:
-    return whole({"Message": "said so"}, status, more=f"x-amzn-ErrorType: {kind}\r\n")
+    return whole({"Message": "said so"}, status, {"x-amzn-ErrorType": kind})
 
 
 def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"FunctionVersion": "7", "Description": described("7", "3f", "6", proven=True), "RevisionId": "r"}
-    with answering(monkeypatch, whole(found, 200)) as server:
+    with aws_lambda(monkeypatch, whole(found, 200)) as server:
         alias = read_alias(EU, "shop-mint", "live")
 
     assert alias == Alias("7", "3f", "", alias.since if alias else "", "6", proven=True, revision="r")
-    assert server.requests[0].startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
-    assert b"/eu-west-1/lambda/aws4_request" in server.requests[0]
+    assert server.requests[0].raw.startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
+    assert b"/eu-west-1/lambda/aws4_request" in server.requests[0].raw
 
 
 def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(monkeypatch, whole({"FunctionVersion": "8"}, 200)) as server:
+    with aws_lambda(monkeypatch, whole({"FunctionVersion": "8"}, 200)) as server:
         move_alias(EU, "shop-mint", "live", "8", "why", "r")
         move_alias(EU, "shop-mint", "live", "8", "why", "")
 
-    first, second = (request.partition(b"\r\n\r\n") for request in server.requests)
+    first, second = (request.raw.partition(b"\r\n\r\n") for request in server.requests)
     assert first[0].startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
     wanted = {"FunctionVersion": "8", "Description": "why"}
     assert [json.loads(body) for _, _, body in (first, second)] == [{**wanted, "RevisionId": "r"}, wanted]
 
 
 def test_there_may_be_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(monkeypatch, refusal(404, "ResourceNotFoundException")):
+    with aws_lambda(monkeypatch, refusal(404, "ResourceNotFoundException")):
         assert read_alias(EU, "shop-mint", "live") is None
 
 
@@ -67,7 +71,7 @@ def test_there_may_be_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_lambda_refuses_is_told_apart(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, denied: bool, changed: bool, requests: int
 ) -> None:
-    with answering(monkeypatch, answer) as server:
+    with aws_lambda(monkeypatch, answer) as server:
         with pytest.raises(AliasError) as reading:
             read_alias(EU, "shop-mint", "live")
         made = len(server.requests)

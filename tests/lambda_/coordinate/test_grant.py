@@ -13,10 +13,8 @@ from tests.lambda_.coordinator_calls import (
     DEPLOYMENTS,
     HOME,
     create,
-    delete_copy,
     delete_register,
     deployment,
-    item,
     laid_out,
     register,
     scheduled_run,
@@ -32,35 +30,6 @@ def grant(counter: str = "integers") -> dict[str, Any]:
     return send({"grant": counter}, invoked=ALIAS)
 
 
-def test_one_counter_is_granted_more_and_no_other_is_touched(stack: Stack, ask: Ask) -> None:
-    laid_out(counters=["integers", "orders"], window=1000)
-    others = register(stack)
-    for path in ("/", "/orders"):
-        ask("POST", f"{path}?count=1000", "eu-west-1")
-
-    reply = grant("orders")
-
-    granted = register(stack, "orders")
-    assert granted is not None
-    assert granted.limit > 3000
-    assert register(stack) == others
-    assert list(reply["counters"]) == ["orders"]
-    assert (reply["created"], reply["counters"]["orders"]["limit"]) == ([], granted.limit)
-    assert ask("POST", "/orders", "eu-west-1")["document"]["integer"] == 3002
-    assert ask("POST", "/", "eu-west-1")["statusCode"] == 503
-
-
-def test_nothing_is_granted_while_enough_is_left(stack: Stack, ask: Ask) -> None:
-    laid_out(window=1000)
-    ask("POST", "/?count=400")
-    before = register(stack)
-
-    for _ in range(3):
-        grant()
-
-    assert register(stack) == before
-
-
 @pytest.mark.parametrize("before", [400, 700])
 def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stack, ask: Ask, before: int) -> None:
     laid_out(window=1000)
@@ -74,49 +43,6 @@ def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stac
     assert after is not None
     assert after.window <= 3000
     assert ask("POST", "/?count=20000")["statusCode"] == 200
-
-
-def test_however_often_it_is_asked_a_window_grows_threefold_at_most(stack: Stack, ask: Ask) -> None:
-    laid_out(HOME, window=1000, schedule_minutes=5)
-    integers: list[int] = []
-    for _ in range(3):
-        before = register(stack)
-        assert before is not None
-        while (response := ask("POST", "/?count=1000"))["statusCode"] == 200:
-            integers += response["document"]["integers"]
-        grant()
-        after = register(stack)
-        assert after is not None
-        assert before.window <= after.window <= 3 * before.window
-
-    assert len(set(integers)) == len(integers)
-
-
-def test_a_counter_is_never_created(stack: Stack) -> None:
-    laid_out()
-    before = everything(stack)
-
-    with pytest.raises(CoordinatorError, match=r"^invoices: there is no register of this counter, so it is granted"):
-        grant("invoices")
-    assert everything(stack) == before
-    assert item(stack, HOME, "invoices") is None
-
-
-def test_a_counter_that_lost_its_register_is_never_begun_again(stack: Stack) -> None:
-    laid_out(counters=["integers", "orders"])
-    delete_register(stack, "orders")
-    delete_copy(stack, "orders")
-    before = everything(stack)
-
-    with pytest.raises(CoordinatorError, match="there is no register of this counter"):
-        grant("orders")
-    assert everything(stack) == before
-
-
-def test_before_the_first_deployment_nothing_is_granted(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="integers: nothing is deployed yet"):
-        grant()
-    assert everything(stack) == {"layouts": [], "mirror": []}
 
 
 def test_it_does_not_wait_for_a_run_that_has_the_run_lock(stack: Stack, ask: Ask) -> None:

@@ -1,5 +1,7 @@
 """The coordinator's first layout, counters that are created later, floors, and what is refused."""
 
+from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -11,10 +13,8 @@ from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
-    delete_item,
     deploy,
     deployment,
-    item,
     items,
     laid_out,
     put_item,
@@ -46,40 +46,6 @@ def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
         "pending": [],
         "registered": 1,
     }
-
-
-def test_the_record_says_what_is_deployed(stack: Stack) -> None:
-    laid_out()
-
-    found = record(stack)
-    assert (found.number, found.follows, found.reconciled) == (1, "", True)
-    assert found.report == '{"counters": {"integers": {"base": 1, "epoch": 1}}, "pending": []}'
-
-
-def test_a_region_comes_and_opens_above_everything_minted(stack: Stack, ask: Ask) -> None:
-    laid_out(HOME, "eu-west-1")
-    before = [integer(ask, HOME) for _ in range(3)]
-
-    reply = deploy(HOME, "eu-west-1", "us-west-2")["counters"]["integers"]
-
-    assert (reply["epoch"], reply["base"]) == (2, before[-1] + 2 * 10_000 + 1)
-    after = [integer(ask, region) for region in (HOME, "eu-west-1", "us-west-2")]
-    assert sorted(after) == list(range(reply["base"], reply["base"] + 3))
-
-
-def test_headroom_is_what_a_change_skips(stack: Stack, ask: Ask) -> None:
-    laid_out(headroom=1)
-    integers = [integer(ask, region) for region in REGIONS]
-
-    assert deploy(HOME, headroom=1)["counters"]["integers"]["base"] == max(integers) + 3 + 1
-
-
-def test_a_new_order_is_a_new_layout(stack: Stack, ask: Ask) -> None:
-    laid_out()
-    reply = deploy(*reversed(REGIONS))["counters"]["integers"]
-
-    assert reply["regions"]["ap-southeast-2"] == {"offset": 1, "stride": 3}
-    assert integer(ask, "ap-southeast-2") % 3 == 1
 
 
 def test_counters_come_later_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
@@ -122,26 +88,11 @@ def test_a_creation_that_runs_out_of_time_says_so(stack: Stack) -> None:
     assert len(send(event)["created"]) == 1
 
 
-def test_nothing_can_be_created_before_the_first_deployment(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="invoices: nothing is deployed yet"):
-        create("invoices")
-
-
 @pytest.mark.parametrize("event", [{"create": []}, {"create": ["Bad"]}, {"create": "x"}, {}, {"regions": ["a", "a"]}])
 def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[str, Any]) -> None:
     with pytest.raises(CoordinatorError):
         send(event)
     assert everything(stack) == {"layouts": [], "mirror": []}
-
-
-def test_a_floor_opens_a_new_epoch_above_it_once(stack: Stack, ask: Ask) -> None:
-    laid_out()
-
-    reply = deploy(floors={"integers": 5_000_000})["counters"]["integers"]
-    assert (reply["epoch"], reply["base"]) == (2, 5_000_000)
-    assert integer(ask, HOME) >= 5_000_000
-    assert deploy(floors={"integers": 5_000_000})["counters"]["integers"]["epoch"] == 2
-    assert deploy()["counters"]["integers"]["epoch"] == 2
 
 
 def test_a_floor_for_all_is_for_those_that_have_none(stack: Stack) -> None:
@@ -162,24 +113,6 @@ def test_several_refusals_are_told_at_once(stack: Stack) -> None:
     reconciled = register(stack, "c")
     assert reconciled is not None
     assert reconciled.regions == ("us-west-2", HOME)
-
-
-def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> None:
-    laid_out()
-    minted = integer(ask, "eu-west-1")
-    delete_item(stack, "eu-west-1")
-
-    assert deploy()["counters"]["integers"]["base"] == 3 * 100_000_000 + 1
-    assert integer(ask, "eu-west-1") > minted
-
-
-def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    event = deployment()
-    monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
-
-    with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):
-        send(event)
 
 
 def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
@@ -205,13 +138,22 @@ def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
     assert len({*minted}) == len(minted)
 
 
-def test_an_item_that_a_crashed_coordinator_put_cant_mint(stack: Stack, ask: Ask) -> None:
-    put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
+def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:
+    laid_out()
+    event = deployment("us-east-1", "us-west-2")
+    done: list[dict[str, Any]] = []
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mint.minting.MAX_WAIT", 0)
-        assert ask()["statusCode"] == 503
-    delete_item(stack, HOME)
-    deploy(HOME)
-    assert integer(ask, HOME) == 1
-    assert item(stack, "eu-west-1") is None
+    def run() -> None:
+        with suppress(CoordinatorError):  # another one has taken over
+            done.append(send(event))
+
+    threads = [Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert done
+    assert done == [done[0]] * len(done)
+    assert send(event) == done[0]
+    assert done[0]["counters"]["integers"]["epoch"] == 2

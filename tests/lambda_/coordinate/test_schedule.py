@@ -2,14 +2,12 @@
 
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
+from coordinate.protocol.operations import ScanCopies, ScanItems, ScanRegisters
 
-from global_integers_core.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_the_run_lock, recorded, short_of_time
 from tests.lambda_.coordinator_calls import (
     HOME,
@@ -21,7 +19,6 @@ from tests.lambda_.coordinator_calls import (
     items,
     laid_out,
     put_item,
-    put_record,
     record,
     register,
     scheduled_run,
@@ -57,17 +54,6 @@ def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: 
     assert kinds[0]["ReadRegister"] == kinds[0]["ReadItem"] == kinds[0]["ReadCopy"] == 0
 
 
-def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
-    laid_out()
-    with pytest.MonkeyPatch.context() as patch:
-        crash_before(RecordLayouts, patch)
-        with pytest.raises(Crash):
-            deploy("us-east-1", "us-west-2")
-
-    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {"us-east-1", "us-west-2"}
-    assert [found.epoch for found in items(stack, "us-east-1", "us-west-2") if found] == [2, 2]
-
-
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
     laid_out(HOME, counters=NAMES)
     event = deployment("eu-west-1", HOME, counters=NAMES)
@@ -94,36 +80,6 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     assert scheduled_run() == {"skipped": "another run is at work"}
     assert deploy()["registered"] == 1, "a deployment takes over"
     assert scheduled_run()["registered"] == 1
-
-
-def test_the_limit_is_raised_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
-    laid_out(window=1000)
-    before, used = register(stack), item(stack, HOME)
-    assert before is not None
-    assert used is not None
-    put_item(stack, HOME, replace(used, issued=used.issued + 900 * 3))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: before.granted + 400))  # 2.25 per second
-        scheduled_run()
-
-    raised, found = register(stack), items(stack)
-    assert raised is not None
-    assert raised.window == pytest.approx(2.25 * 3 * 5 * 60, abs=5)
-    assert raised.limit == used.issued + 900 * 3 + 3 * raised.window
-    assert raised.epoch == 1
-    assert all(i is not None and raised.limit - 3 < i.ceiling <= raised.limit for i in found)
-    assert ask("POST", "/?count=1000")["statusCode"] == 200
-    assert raised.limit < MAX_INTEGER
-
-
-def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
-    laid_out(window=1000)
-    before = register(stack)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: 10**10))
-        scheduled_run()
-    assert register(stack) == before
 
 
 def test_an_unknown_counter_is_reported_and_not_begun_again(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,18 +123,6 @@ def test_a_record_that_cannot_be_read_is_said_and_put_back(stack: Stack) -> None
     scheduled_run()
     found = record(stack)
     assert found == replace(before, token=found.token)
-
-
-def test_an_interrupted_deployment_is_repeated_days_later(stack: Stack) -> None:
-    event = deployment("us-east-1", "eu-west-1")
-    send(event)  # and whoever deployed was killed before the answer came
-    scheduled_run()
-    put_record(stack, replace(record(stack), requested=record(stack).requested - 4 * 3600))
-
-    again = deployment("us-east-1", "eu-west-1")
-    assert again["requested"] == event["requested"] - 4 * 3600
-    assert send(again)["pending"] == []
-    assert deployment("us-east-1", "eu-west-1") == again, "there is nothing to do"
 
 
 def test_records_and_the_run_lock_are_no_counters(stack: Stack) -> None:

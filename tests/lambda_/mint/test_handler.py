@@ -16,7 +16,7 @@ from mint.table import CounterTable
 
 from global_integers_core.lattice import MAX_INTEGER, Layout
 from global_integers_core.records import Recorded
-from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
+from tests.lambda_.aws_client.faults import answering, whole
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack, forget
 
@@ -170,7 +170,7 @@ def test_a_signer_that_is_not_accepted_is_logged(
     ask: Ask, stack: Stack, code: str, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400)
-    with FaultyServer(answers(refused)) as server:
+    with answering(refused) as server:
         stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         response = ask("GET", path)
         forget()
@@ -182,7 +182,7 @@ def test_a_signer_that_is_not_accepted_is_logged(
 
 
 def test_an_error_that_the_function_causes_is_still_unexpected(ask: Ask, stack: Stack) -> None:
-    with FaultyServer(answers(whole({"__type": "x#ValidationException", "message": "no"}, 400))) as server:
+    with answering(whole({"__type": "x#ValidationException", "message": "no"}, 400)) as server:
         stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         assert ask()["statusCode"] == 500
         forget()
@@ -190,13 +190,13 @@ def test_an_error_that_the_function_causes_is_still_unexpected(ask: Ask, stack: 
 
 def test_a_disabled_key_is_told_by_the_write_alone(ask: Ask, stack: Stack) -> None:
     disabled = {"__type": "x#ValidationException", "message": "KMS key disabled error: a is disabled."}
-    with FaultyServer(answers(whole(disabled, 400))) as server:
+    with answering(whole(disabled, 400)) as server:
         stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         response = ask()
         forget()
 
     assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
-    assert [b"DynamoDB_20120810.UpdateItem" in request for request in server.requests] == [True] * ATTEMPTS
+    assert [b"DynamoDB_20120810.UpdateItem" in request.raw for request in server.requests] == [True] * ATTEMPTS
 
 
 def test_snapstart_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A cold start loads no SDK, and nothing slow before it is needed. docs/performance.md has the figures."""
+"""A cold start loads no SDK, and nothing slow before it is needed. `lambda/mint/__init__.py` has the figures."""
 
 import ast
 import json

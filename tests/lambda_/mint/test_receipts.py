@@ -11,7 +11,7 @@ from mint.model import Block, RequestRefused
 from mint.receipts import Receipts, receipt_of
 from mint.table import CounterTable
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, passes_on
+from tests.lambda_.aws_client.faults import GOES_ON, LOST, before
 from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
 
@@ -139,8 +139,7 @@ def test_a_receipt_written_by_a_lost_attempt_is_the_requests_own(
     ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
-    lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
-    with FaultyServer(good, good, lost, good) as server:  # look, mint, put, put again
+    with before(stack.aws.endpoint, GOES_ON, GOES_ON, LOST) as server:  # look, mint, put, put again
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         first = ask("POST", "/", warm=True, idempotency_key="k")
         again = ask("POST", "/", warm=True, idempotency_key="k")

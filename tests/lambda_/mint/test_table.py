@@ -11,7 +11,7 @@ from coordinate.protocol.model import Item
 from mint.model import CeilingReached
 from mint.table import CounterTable
 
-from tests.lambda_.aws_client.faulty_server import FaultyServer, passes_on
+from tests.lambda_.aws_client.faults import GOES_ON, LOST, before
 from tests.lambda_.coordinator_calls import delete_item, deploy, laid_out, make_table, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
@@ -107,8 +107,7 @@ def test_a_block_above_a_fenced_ceiling_can_wait(stack: Stack) -> None:
 
 def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out()
-    lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
-    with FaultyServer(lost, lost, good) as server:
+    with before(stack.aws.endpoint, LOST, LOST) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         integers = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(3)]
 
@@ -117,8 +116,7 @@ def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.Monkey
 
 def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out()
-    lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
-    with FaultyServer(good, lost, good) as server:  # the first asks for stride and ceiling
+    with before(stack.aws.endpoint, GOES_ON, LOST) as server:  # the first asks for stride and ceiling
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
 
         assert ask("POST", "/?count=2", warm=True)["document"]["integers"] == [7, 10]

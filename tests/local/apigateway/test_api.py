@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from components.gateway.openapi import document
-from components.settings import settings_of
 from local.apigateway.data_model import RestApi, imported
 from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 from local.apigateway.rest_api_server import GatewayServer
-from local.resources import Aws
+from local.aws_clients import Aws
 from local.server.process import ServedResponse
+from tests.components.running import gateway_document
 
 REGION = "eu-west-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/counters"
@@ -20,10 +19,8 @@ ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 
 def openapi(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
-    layout = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
-    return document(
-        settings_of({**layout, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE, "integers"
-    )
+    authorization = "AWS_IAM" if signed else "NONE"
+    return gateway_document(REGION, TABLE, ROLE, paused=[REGION] if paused else [], authorization=authorization)
 
 
 def api(*, signed: bool = False, paused: bool = False) -> RestApi:

@@ -17,8 +17,6 @@ import pytest
 from moto import mock_aws
 
 from components.domain.api import document as domain_document
-from components.gateway.openapi import document
-from components.settings import settings_of
 from local.apigateway.data_model import (
     ANY_METHOD,
     INTEGRATION,
@@ -28,6 +26,7 @@ from local.apigateway.data_model import (
     RestApi,
     imported,
 )
+from tests.components.running import gateway_document
 
 REGION = "eu-west-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:123456789012:table/counters"
@@ -38,7 +37,7 @@ Stored = dict[str, dict[str, tuple[frozenset[str], Integration]]]
 
 
 def gateway(**settings: Any) -> dict[str, Any]:
-    return document(settings_of({"home": REGION, "regions": [REGION], **settings}, "gateway"), TABLE, ROLE, "integers")
+    return gateway_document(REGION, TABLE, ROLE, **settings)
 
 
 def domain() -> dict[str, Any]:

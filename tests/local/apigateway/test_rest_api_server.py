@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import Clients, Machine, mint
 
 ONE = ("eu-west-1",)

@@ -13,7 +13,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from local.resources.route53 import zone
 from tests.local.machine import HANGING, Machine, processes_of, up
 

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import LocalError
-from local.resources import Aws
 from local.stack import Made, State
 from tests.local.registrations import HOME, role, table, up
 

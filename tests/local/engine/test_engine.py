@@ -14,11 +14,11 @@ import pytest
 
 from components.global_integers import GlobalIntegers
 from components.settings import args_of_stack
+from local.aws_clients import Aws
 from local.engine import Engine, deploy, preview
 from local.engine.program import main
 from local.operator_commands import mint
 from local.paths import LocalError
-from local.resources import Aws
 from local.stack import State
 from tests.local.machine import HANGING, Machine, up
 from tests.local.machine import mint as ask

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 import pytest
 
+from local.aws_clients import Aws
 from local.engine import deploy, preview
 from local.paths import LocalError
-from local.resources import Aws
 
 pytestmark = pytest.mark.usefixtures("folder")
 

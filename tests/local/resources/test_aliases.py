@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.engine.program import Registration
-from local.resources import Aws
 from tests.local.machine import HANGING, OPENER
 from tests.local.registrations import HOME, alias, function, registration, role, up
 

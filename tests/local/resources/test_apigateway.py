@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from components.gateway.openapi import document
-from components.settings import settings_of
 from local.apigateway import GATEWAY
+from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
-from local.resources import Aws
+from tests.components.running import gateway_document
 from tests.local.machine import mint
 from tests.local.registrations import HOME, registration, up
 
@@ -29,8 +28,7 @@ def aws(aws: Aws, folder: Path) -> Generator[Aws]:
 
 
 def openapi(*, paused: bool = False) -> dict[str, Any]:
-    layout = {"home": HOME, "regions": [HOME], "paused": [HOME] if paused else []}
-    return document(settings_of({**layout, "authorization": "NONE"}, "gateway"), TABLE, ROLE, "integers")
+    return gateway_document(HOME, TABLE, ROLE, paused=[HOME] if paused else [], authorization="NONE")
 
 
 def rest_api(body: dict[str, Any]) -> Registration:

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.engine.program import Registration
-from local.resources import Aws
 from tests.local.registrations import HOME, registration, up
 
 OTHER = "eu-west-1"

@@ -11,9 +11,9 @@ import pulumi
 import pulumi_aws
 import pytest
 
+from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import LocalError
-from local.resources import Aws
 from tests.local.registrations import HOME, table, up
 
 STREAM: dict[str, Any] = {"streamEnabled": True, "streamViewType": "KEYS_ONLY"}

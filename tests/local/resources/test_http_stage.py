@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
-from local.resources import Aws
 from tests.local.registrations import registration, up
 
 REGION = "eu-west-1"

@@ -13,8 +13,8 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT, LocalError
-from local.resources import Aws
 from tests.local.invoking_program import deployed
 
 ONE: dict[str, Any] = {"number": 1}

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import LocalError
-from local.resources import Aws
 from tests.local.registrations import HOME, function, invoked, registration, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 from botocore.exceptions import ClientError
 
+from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
-from local.resources import Aws
 from tests.local.machine import OPENER
 from tests.local.registrations import HOME, alias, function, previewed, registration, role, up
 

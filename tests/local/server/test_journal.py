@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import HANGING, Machine, integers_of, mint, up
 
 pytestmark = pytest.mark.server

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from global_integers_core.records import RECORD_KEY
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import HANGING, Clients, Machine, coordinators, up
 
 TWO = ("us-east-1", "eu-west-1")

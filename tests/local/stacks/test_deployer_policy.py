@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT, LocalError
-from local.resources import Aws
 from local.resources.route53 import make_zone, zone
 from tests.components.aws_answers import RECORD
 from tests.components.running import config as mocked_config

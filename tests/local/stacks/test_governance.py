@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import Machine, mint, up
 
 REGIONS = ("us-east-1", "eu-west-1")

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from proof.chaos.history import History
-from proof.chaos.proxy import Faults
+from proof.chaos.proxy import unreachable
 from proof.chaos.stack import HEADROOM, HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
 from tests.local.machine import integers_of, mint
 
@@ -21,9 +21,8 @@ FLOOR = 50_000
 def stack(monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     """A stack on a server of its own, which can be cut off from DynamoDB, with protection off."""
     monkeypatch.delenv("GLOBAL_INTEGERS_LOCAL", raising=False)
-    faults = Faults(Random(0), cuts=0, throttles=0, delays=0, silent=False, calm=True)
     settings = {"counters": ["integers"], "apiGateway": False, "protect": False}
-    with running_stack(faults, History(), print) as started:
+    with running_stack(Random(0), (), History(), print) as started:
         started.desired |= settings
         yield started
 
@@ -78,15 +77,16 @@ def test_two_of_three_regions_do_not_answer_then(stack: Stack) -> None:
     before = minted(stack)
     lose_tables(stack, HOME)
     lose_roles(stack)
-    stack.proxy.faults.unreachable |= {*THREE[1:]}
+    nothing_answers = (fault for region in THREE[1:] for fault in unreachable(region, silent=False))
 
-    with pytest.raises(RunFailed, match="Neither the layouts table"):
-        stack.deploy_once(stack.desired)
-    with pytest.raises(RunFailed, match="eu-west-1, ap-southeast-2 must answer, since there is no deployment record"):
-        stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}, "defaultCounter": "integers"})
-    assert 200 not in statuses(stack)
+    with stack.proxy.failing(*nothing_answers):
+        with pytest.raises(RunFailed, match="Neither the layouts table"):
+            stack.deploy_once(stack.desired)
+        expected = "eu-west-1, ap-southeast-2 must answer, since there is no deployment record"
+        with pytest.raises(RunFailed, match=expected):
+            stack.deploy_once({**stack.desired, "floors": {"*": FLOOR}, "defaultCounter": "integers"})
+        assert 200 not in statuses(stack)
 
-    stack.proxy.faults.unreachable.clear()
     stack.deploy(floors={"*": FLOOR}, defaultCounter="integers")
     after = minted(stack)
     assert sorted(before) == list(range(1, 10))

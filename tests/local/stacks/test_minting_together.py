@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import Machine, mint
 
 CLIENTS = 8

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import HANGING, OPENER, Machine, up
 
 TWO = ("us-east-1", "eu-west-1")

@@ -17,8 +17,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from global_integers_core.names import LIVE_ALIAS
+from local.aws_clients import Aws
 from local.engine import deploy
-from local.resources import Aws
 from local.server import aws_server
 from tests.local.machine import HANGING, OPENER
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from local.aws_clients import Aws
 from local.engine import Engine
-from local.resources import Aws
 from local.stack import State
 from tests.lambda_.coordinate.sample_records import desired_state_document
 from tests.local.machine import HANGING, Machine, integers_of, mint, up

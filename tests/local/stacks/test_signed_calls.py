@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from global_integers_core.names import LIVE_ALIAS
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.callers import REGION, block, client, curl, keys_of, post, python
 from tests.local.machine import Machine, mint, up
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from tests.local.machine import Machine, mint, up
 
 HOME = "us-east-1"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS, LIVE_ALIAS
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from tests.local.machine import Clients, Machine, mint
 
 pytestmark = pytest.mark.long
@@ -53,9 +53,7 @@ BAD: dict[str, tuple[str, Callable[[str], str], str]] = {
     ),
     "a setting breaks it": (
         REGION,
-        lambda good: good.replace(
-            "**minting_environment(vars(settings))", '**minting_environment(vars(settings)), "LEASE": "a few"'
-        ),
+        lambda good: good.replace("environment=args.environment", 'environment={**args.environment, "LEASE": "a few"}'),
         r"expected 200, but got .*a few",
     ),
 }

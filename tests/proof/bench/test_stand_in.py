@@ -29,8 +29,8 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     for name, value in (variables | reconcile.NAMES).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
-    with serving(tables.answer) as url:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    with serving(tables.answer) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         yield tables
     set_deadline(None)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from local.resources import Aws
 from proof.chaos.events import EVENTS
 from proof.chaos.stack import lose, tables_of, wait_until
 from tests.local.machine import HANGING, processes_of
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
     """Start it. Every process that it starts has the folder in its environment."""
-    program = f"import sys; {prepared}; from chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    program = f"import sys; {prepared}; from proof.chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
     start = ["-c", program] if prepared else ["-m", "proof.chaos"]
     options = (*options, "--pace", "0.03")  # other tests run at the same time
     return subprocess.Popen(
@@ -106,7 +106,7 @@ def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
-    blind = "import chaos.history; chaos.history.Restoration.has = lambda *_: False"
+    blind = "import proof.chaos.history; proof.chaos.history.Restoration.has = lambda *_: False"
 
     status, out, _ = run(
         tmp_path, "--seed", "12", "--integers", "300", "--events", "restored_table", "--faults", "", prepared=blind
@@ -121,7 +121,7 @@ def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
-    hurried = "import chaos.__main__ as it; it.LONGEST = 0"
+    hurried = "import proof.chaos.__main__ as it; it.LONGEST = 0"
 
     status, out, _ = run(tmp_path, "--integers", "100000", "--events", "", prepared=hurried)
 

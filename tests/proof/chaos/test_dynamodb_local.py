@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from local.resources.dynamodb import Table
 from local.stack import Made
 from proof.chaos.deployment import clients

@@ -1,5 +1,6 @@
 """What an event expects of counters while regions change, with a stack that only has registers."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,9 @@ from global_integers_core.lattice import Layout
 from proof.chaos.__main__ import by_region
 from proof.chaos.events import Events
 from proof.chaos.history import History
-from proof.chaos.proxy import MINTS, DynamoDBCall, Faults, Proxy, Write
+from proof.chaos.proxy import BY_CHANCE, MINTS, DynamoDBCall, Proxy, Write
 from proof.chaos.stack import BULK, COUNTERS, HEADROOM, REGIONS, SETTINGS, Stack
+from proof.faulty_server import Fault, Request
 
 LAST = 1600
 """The last integer that was minted of every counter."""
@@ -25,13 +27,12 @@ class Registers(Stack):
 
     skipping: Mapping[str, int] = field(default_factory=dict[str, int])
     answers: bool = True
-    met: list[tuple[set[tuple[str, str]], dict[str, float], bool]] = field(default_factory=list[Any])
-    """Hot items, slow regions and whether it was calm, at each deployment."""
+    met: list[list[Fault]] = field(default_factory=list[list[Fault]])
+    """The faults at each deployment."""
     epoch: int = 1
 
     def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
-        faults = self.proxy.faults
-        self.met.append((set(faults.hot), dict(faults.slow), faults.calm))
+        self.met.append(list(self.proxy.faults))
         self.epoch += 1
         if not self.answers:
             self.proxy.given_up.append(DynamoDBCall(REGIONS[0], "GetItem", {}))
@@ -45,7 +46,7 @@ class Registers(Stack):
 
 
 def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
-    proxy = Proxy(Faults(Random(0)))
+    proxy = Proxy(Random(0))
     proxy.writes = [Write(REGIONS[0], counter, range(LAST, LAST + 1), 0, 1) for counter in skipping]
     desired = {**SETTINGS, "regions": list(REGIONS[:3])}
     nothing: Any = None
@@ -53,15 +54,22 @@ def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
     return Events(stack, Random(1))
 
 
+def write_to(region: str, counter: str) -> Request:
+    """Return the coordinator's write to a counter's item."""
+    scope = f"Authorization: Credential=key/20260101/{region}/dynamodb/aws4_request"
+    head = f"POST / HTTP/1.1\r\n{scope}\r\nX-Amz-Target: DynamoDB_20120810.UpdateItem\r\n\r\n"
+    return Request(head.encode(), json.dumps({"TableName": "x-counters", "Key": {"counter": {"S": counter}}}).encode())
+
+
 def test_a_hot_item_may_cost_its_own_counter_only() -> None:
     events = events_with(dict.fromkeys([*COUNTERS, BULK], 20_000))
 
     events.happen("hot_item")
 
-    (((region, hot),), slow, calm), *_ = cast("Registers", events.stack).met
-    others = sorted({*COUNTERS, BULK} - {hot})
-    assert hot in COUNTERS
-    assert (list(slow), calm) == ([region], True)
+    ((hot, slow), *_) = cast("Registers", events.stack).met  # and nothing by chance
+    assert (hot.name, slow.name, slow.region) == ("throttled", "delayed", hot.region)
+    (struck,) = (counter for counter in COUNTERS if hot.matches(write_to(hot.region, counter)))
+    others = sorted({*COUNTERS, BULK} - {struck})
     assert events.problems == [
         f"{counter}: each region skipped 20,000 integers, though all answered" for counter in others
     ]
@@ -91,8 +99,7 @@ def test_the_faults_end_with_the_event() -> None:
 
     events.happen("hot_item")
 
-    faults = events.stack.proxy.faults
-    assert (faults.hot, faults.slow, faults.calm) == (set(), {}, False)
+    assert events.stack.proxy.faults == list(BY_CHANCE.values())
 
 
 def test_a_failure_where_nothing_struck_is_a_problem_unless_the_machine_was_too_busy() -> None:

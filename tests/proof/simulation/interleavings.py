@@ -178,7 +178,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Run(name, 0, Hashed(NextRound(record))), world, case) for name in case.coordinators)
+    begin = Hashed(NextRound(record, None, created=False, may_create=True, wanted=0))
+    turns = tuple(_at_once(Run(name, 0, begin), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]

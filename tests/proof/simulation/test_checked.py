@@ -110,21 +110,6 @@ def test_denied_calls_end_a_run_only_at_home() -> None:
     assert tables.carry_out(ReadRegister("c")) == REGISTER
 
 
-def test_a_table_is_lost_with_its_items_and_its_id() -> None:
-    tables = world("a")
-    tables.lose("a", "recreated", Random(0))
-
-    assert tables.tables["a"].items == {}
-    assert tables.tables["a"].id != "a 2"
-
-
-def test_a_table_may_be_gone() -> None:
-    tables = world("a")
-    tables.lose("a", "gone", Random(0))
-
-    assert tables.tables == {}
-
-
 def test_a_layout_that_was_asked_for_is_fine() -> None:
     tables = world("a", "b")
     record = tables.layouts.record
@@ -140,7 +125,3 @@ def test_a_layout_that_nobody_asks_for_is_noticed() -> None:
 
     with pytest.raises(Unasked, match=r"\('a', 'b'\) begun, asked for is \('a',\)"):
         tables.carry_out(WriteRegister(REGISTER, NEXT, record))
-
-
-def test_a_fence_that_did_not_hold_is_none() -> None:
-    assert world("a").carry_out(FenceItem("a", "c", epoch=2, by=5, most=5)) is False

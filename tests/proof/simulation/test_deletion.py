@@ -8,7 +8,7 @@ import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.run import Create, Delete, Grant, RunResult, ScheduledRun, run
+from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -189,75 +189,6 @@ def test_a_creation_that_is_late_does_not_begin_again() -> None:
     assert len(mint(world)) == 10
 
 
-@pytest.mark.parametrize("settings", [("c",), ("c", "e")])
-def test_a_mirror_that_is_not_whole_stops_no_deletion(settings: tuple[str, ...]) -> None:
-    """It becomes whole, and a counter that the settings have again goes on."""
-    world = created()
-    world.lose("mirror", "recreated", Random(0))
-    delete(world)
-    for region in "ab":
-        assert world.mint(region, "e") is None
-    deployment(world, ("a", "b"), "deployment", counters=settings).finish(world.carry_out)
-    world.now += GRACE
-    scheduled_run(world)
-
-    assert ("e" in world.layouts.registers) is ("e" in settings)
-    assert world.mirror.record is not None
-    assert len(mint(world)) == (10 if "e" in settings else 0)
-
-
-def test_marks_in_the_archive_outlive_both_tables_at_home() -> None:
-    world = created()
-    removed(world)
-    for name in ("layouts", "mirror"):
-        world.lose(name, "recreated", Random(0))
-    deployment(world, ("a", "b"), "deployment", floor=50).finish(world.carry_out)
-    create(world)
-
-    assert world.archive is not None
-    assert min(mint(world)) > world.archive.deleted["e"].limit
-
-
-def test_a_floor_for_all_counters_brings_no_deleted_one_back() -> None:
-    world = created()
-    delete(world)
-    for name in ("layouts", "mirror"):
-        world.lose(name, "recreated", Random(0))
-
-    result = deployment(world, ("a", "b"), "deployment", floor=5_000).finish(world.carry_out)
-    assert (set(result.outcomes), result.scan.unknown) == ({"c"}, {"e": ("a", "b")})
-    assert mint(world) == []
-    create(world)
-    assert min(mint(world)) >= 5_000
-
-
-def test_what_a_restored_table_has_is_closed_though_its_mark_was_lost() -> None:
-    world = created()
-    world.keep("a")
-    removed(world)
-    world.lose("archive", "recreated", Random(0))
-    world.lose("a", "restored", Random(0))
-    assert scheduled_run(world).scan.unknown == {"e": ("a",)}
-    world.restored.clear()
-    world.warm.clear()
-    assert mint(world) == []
-
-    create(world)
-    assert len(mint(world)) == 10
-
-
-def test_a_restored_mirror_refuses_no_run_though_the_mark_was_lost() -> None:
-    world = created()
-    world.keep("mirror")
-    removed(world)
-    world.lose("archive", "recreated", Random(0))
-    scheduled_run(world, "first")
-    world.lose("mirror", "restored", Random(0))
-    for name in ("second", "third"):
-        assert set(scheduled_run(world, name).outcomes) == {"c"}
-    assert world.mirror.copies.keys() == {"c"}
-
-
 def test_many_counters_are_deleted_with_one_write_of_the_record() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
@@ -287,20 +218,6 @@ def forgotten_mark(world: CheckedWorld) -> None:
     scheduled_run(world, "without an archive")
 
 
-def test_a_counter_that_was_lost_is_not_taken_for_one_that_was_deleted() -> None:
-    world = created()
-    forgotten_mark(world)
-    for number in range(5):
-        mint(world, 50)
-        grant = SimulatedCoordinator(run(Grant("e", 5), f"grant {number}", RunResult()))
-        grant.finish(world.carry_out)
-    del world.layouts.registers["e"], world.mirror.copies["e"]
-
-    assert scheduled_run(world, "last").scan.unknown == {"e": ("a", "b")}
-    with pytest.raises(Refused, match="e: a, b already have an item of this counter"):
-        create(world)
-
-
 def test_a_floor_lets_a_counter_go_on_though_marks_were_lost() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
@@ -314,25 +231,6 @@ def test_a_floor_lets_a_counter_go_on_though_marks_were_lost() -> None:
     result = deployment(world, ("a", "b"), "deployment", floor=5_000).finish(world.carry_out)
     assert "e" in result.outcomes
     assert min(mint(world)) >= 5_000
-
-
-def test_a_region_that_missed_the_deletion_stops_no_counter_of_that_name() -> None:
-    world = created()
-
-    def unreachable_then(operation: op.Operation) -> Any:
-        world.unreachable |= {"a"} if isinstance(operation, op.CloseItem) else set()
-        return world.carry_out(operation)
-
-    starting(Delete(("e",)), "deletion").finish(unreachable_then)
-    world.now += GRACE
-    scheduled_run(world)
-    assert world.item("a", "e") is not None
-    world.lose("archive", "recreated", Random(0))
-    world.unreachable.clear()
-
-    for name in ("first", "second"):
-        deployment(world, ("a", "b"), name, counters=("c", "e")).finish(world.carry_out)
-    assert len(mint(world)) == 10
 
 
 def test_registers_are_put_back_though_the_archive_does_not_answer() -> None:

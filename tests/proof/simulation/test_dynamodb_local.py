@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from local.resources import Aws
+from local.aws_clients import Aws
 from proof.simulation.world import World
 from tests.lambda_.fixtures import Stack
 from tests.proof.simulation.random_operations import STEPS, WORLDS, Step

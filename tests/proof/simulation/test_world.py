@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from coordinate.protocol.operations import RecordLayouts
 from hypothesis import HealthCheck, Phase, given, settings
 
+from global_integers_core.lattice import Layout
 from proof.simulation.world import CONDITIONS, World
+from tests.lambda_.coordinator_calls import HOME
 from tests.lambda_.fixtures import Stack
-from tests.proof.simulation.random_operations import REGIONS, STEPS, WORLDS, WRITES, Step
+from tests.proof.simulation.random_operations import COUNTER, REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.proof.simulation.tables import Records, Tables
 
 EXAMPLES = 80
@@ -53,8 +56,8 @@ def records(world: World) -> Records:
 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(EXAMPLES, marks=pytest.mark.long)])
-def test_every_answer_and_every_record_is_the_same(stack: Stack, examples: int) -> None:
-    tables = Tables(stack)
+def test_every_answer_and_every_record_is_the_same(quick_stack: Stack, examples: int) -> None:
+    tables = Tables(quick_stack)
 
     @settings(PATIENT, max_examples=examples)
     @given(WORLDS, STEPS)
@@ -62,6 +65,24 @@ def test_every_answer_and_every_record_is_the_same(stack: Stack, examples: int) 
         compare(world, tables, steps)
 
     same()
+
+
+@pytest.mark.parametrize(
+    ("over", "expected"), [(1, {}), (2, {}), (3, {3: 9}), (4, {4: 9}), (41, {41: 9}), (42, {1: 7, 42: 9})]
+)
+def test_what_was_issued_long_ago_is_dropped(quick_stack: Stack, over: int, expected: dict[int, int]) -> None:
+    """In the epoch 43, of which 40 past ones are kept, what was issued in the epoch 1 was on record."""
+    world = World()
+    for region in REGIONS:
+        world.make_table(region)
+    histories = [tuple(Layout(epoch, 10 * epoch, REGIONS) for epoch in range(1, last + 1)) for last in (2, 43)]
+    records = [
+        RecordLayouts(HOME, COUNTER, histories[0], (1, 7)),
+        RecordLayouts(HOME, COUNTER, histories[1], (over, 9)),
+    ]
+    compare(world, Tables(quick_stack), [("carry_out", (record,)) for record in records])
+
+    assert world.receipts[HOME].recorded[COUNTER].issued == expected
 
 
 @pytest.mark.long
@@ -88,8 +109,8 @@ def test_the_steps_meet_every_condition_both_ways() -> None:
     "condition",
     [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.long) for name in CONDITIONS],
 )
-def test_a_condition_that_is_taken_out_is_a_difference(stack: Stack, condition: str) -> None:
-    tables = Tables(stack)
+def test_a_condition_that_is_taken_out_is_a_difference(quick_stack: Stack, condition: str) -> None:
+    tables = Tables(quick_stack)
 
     @settings(
         PATIENT,

@@ -159,6 +159,7 @@ def test_a_replacement_compares_every_attribute() -> None:
 def test_the_size_of_an_item_is_what_dynamodb_counts() -> None:
     """DynamoDB guide, "DynamoDB item sizes and formats"."""
     assert size_of({"S": "é"}) == 2
+    assert size_of({"N": "7"}) == 21
     assert size_of({"BOOL": True}) == size_of({"NULL": True}) == 1
     assert size_of({"L": [{"S": "ab"}, {"NULL": True}]}) == 3 + (1 + 2) + (1 + 1)
     assert size_of(attributes_of(register("us-east-1", "eu-west-1"))) < 400

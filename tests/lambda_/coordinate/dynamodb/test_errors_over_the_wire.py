@@ -1,21 +1,17 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
+import json
 import re
-import socket
 from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 import pytest
-import trustme
-from coordinate.dynamodb.calls import ATTEMPTS
-from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.model import Absent
-from coordinate.protocol.operations import ReadItem
 
-from local.resources import Aws
-from tests.lambda_.aws_client.faulty_server import FaultyServer, certified, whole
+from local.aws_clients import Aws
+from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
@@ -31,6 +27,7 @@ from tests.lambda_.coordinate.error_responses import (
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
+    create,
     deployment,
     items,
     laid_out,
@@ -39,13 +36,19 @@ from tests.lambda_.coordinator_calls import (
     scheduled_run,
     send,
 )
-from tests.lambda_.fixtures import Stack
+from tests.lambda_.fixtures import Ask, Stack, empty_tables
 from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
 COUNTERS = ["integers", "busy", "invoices"]
 FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)}
 """Regions, and how each of them fails."""
+
+
+@pytest.fixture
+def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
+    """Empty tables of the server."""
+    yield from empty_tables(aws, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -78,43 +81,6 @@ def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, proxy: Dyn
     assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
     assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
     assert {FAILING.get(region, region) for region in scheduled_run()["pending"]} == {*TRANSIENT}
-
-
-def test_a_region_that_fails_comes_back(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES["503 with HTML"])
-
-    assert send(event)["pending"] == [EU]
-    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 1, 2]
-    proxy.answer = as_ever
-    assert scheduled_run()["pending"] == []
-    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 2, 2]
-
-
-def test_a_region_that_fails_for_a_moment_is_not_unreachable(stack: Stack, proxy: DynamoDBProxy) -> None:
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    found: dict[str, Any] = {}
-    for shape, answer in {**OUTAGES, **THROTTLES}.items():
-        proxy.answer = in_turn([answer, answer])
-        found[shape] = Store(
-            HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts
-        ).carry_out(ReadItem(EU, "integers"))
-
-    assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
-
-
-@pytest.mark.parametrize("shape", ["503 with HTML", "507", "200 with HTML", "no HTTP"])
-def test_a_region_is_asked_three_times(shape: str, stack: Stack, proxy: DynamoDBProxy) -> None:
-    """Whoever tries again: the call, or the coordinator."""
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES[shape])
-    before = len(proxy.requests)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
-
-    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.UNREACHABLE] * 3
-    assert len(proxy.requests) - before == ATTEMPTS
 
 
 def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy: DynamoDBProxy) -> None:
@@ -188,27 +154,6 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
     assert everything(stack, *REGIONS) == before
 
 
-def test_a_region_with_another_certificate_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
-        reach_at(stack.monkeypatch, stranger.url, EU)
-        assert scheduled_run()["pending"] == [EU]
-
-
-def test_a_region_without_an_ip_address_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
-    real = socket.getaddrinfo
-
-    def unknown(host: Any, *more: Any, **options: Any) -> Any:
-        if host == "dynamodb.invalid":
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return real(host, *more, **options)
-
-    laid_out()
-    stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    reach_at(stack.monkeypatch, "http://dynamodb.invalid", EU)
-    assert scheduled_run()["pending"] == [EU]
-
-
 def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:
     """Answer these operations on one counter's item."""
 
@@ -266,15 +211,6 @@ def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, pr
     assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
 
 
-def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(error("ValidationException", message="not valid"))
-
-    with pytest.raises(CoordinatorError, match=r"^eu-west-1: DynamoDB refused a call: Scan: ValidationException"):
-        scheduled_run()
-
-
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
     event, standing = deployment(HOME, EU, US), register(stack)
@@ -289,14 +225,56 @@ def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: 
     assert reply["pending"] == [EU]
 
 
-def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = always(OUTAGES["200 without a body"])
+@contextmanager
+def keys(stack: Stack, denied: str) -> Generator[dict[str, str]]:
+    """Keys of a user whom a policy denies this resource in one region."""
+    iam: Any = stack.aws.client("iam", HOME)
+    name = f"user-of-{stack.counters}"
+    denying = {
+        "Effect": "Deny",
+        "Action": "*",
+        "Resource": denied,
+        "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
+    }
+    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    iam.create_user(UserName=name)
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denying]})
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
+    iam.delete_user_policy(UserName=name, PolicyName="p")
+    iam.delete_user(UserName=name)
 
-    assert (
-        Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts).carry_out(
-            ReadItem(EU, "integers")
-        )
-        is Absent.UNREACHABLE
-    )
+
+def test_a_denied_region_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out()
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    event = deployment(HOME, EU, US)
+    with keys(stack, "*") as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        assert send(event)["pending"] == [EU]
+        assert create("invoices")["pending"] == [EU]
+
+    assert scheduled_run()["pending"] == []
+    (invoice,) = items(stack, EU, counter="invoices")
+    assert invoice is not None
+    assert invoice.epoch == 1
+
+
+def test_a_region_whose_receipts_are_denied_follows_all_the_same(
+    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out()
+    minted = ask("POST", "/", HOME)["document"]["integer"]
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    event = deployment(*REGIONS[::-1])
+    with keys(stack, f"arn:aws:dynamodb:*:*:table/{stack.receipts}") as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        assert send(event)["pending"] == []
+    assert ask("GET", f"/integers/{minted}", EU)["statusCode"] == 503, "it doesn't know this layout"
+    scheduled_run()
+    owner = ask("GET", f"/integers/{minted}", EU)["document"]
+    assert (owner["region"], owner["epoch"]) == (HOME, 1)

@@ -11,6 +11,7 @@ from coordinate.dynamodb.calls import (
     FIRST_SECONDS,
     LONGEST_CONFLICT,
     LONGEST_PAUSE,
+    MOST_THROTTLED,
     REGION_SECONDS,
     RETRY_SECONDS,
     TOGETHER,
@@ -287,6 +288,16 @@ def test_a_region_that_throttles_everything_is_unreachable() -> None:
     for counter in "abc"[:TOGETHER]:
         assert regions.retried(EU, Call(THROTTLED[0]), counter) is Absent.UNREACHABLE
     assert regions.retried(EU, answers, "d") is Absent.UNREACHABLE
+
+
+def test_a_region_of_which_many_items_are_throttled_is_unreachable() -> None:
+    regions = Reachability()
+    for number in range(MOST_THROTTLED):
+        assert regions.unreachable == set()
+        for region in (EU, US)[: 1 + (number < MOST_THROTTLED - 1)]:
+            assert regions.retried(region, Call(THROTTLED[0]), f"c{number}") is Absent.UNREACHABLE
+            regions.retried(region, answers, "quiet")
+    assert regions.unreachable == {EU}
 
 
 def test_who_waits_for_a_region_stops_when_it_is_unreachable(clock: Clock) -> None:

@@ -1,6 +1,5 @@
 """Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
-from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -8,13 +7,11 @@ import pytest
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.model import Absent, Copy, Item, Refused
 from coordinate.protocol.operations import (
-    AdoptItem,
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
     DescribeTable,
     FenceItem,
-    RaiseItem,
     ReadArchive,
     ReadCopy,
     ReadItem,
@@ -22,7 +19,6 @@ from coordinate.protocol.operations import (
     ReadRecorded,
     ReadRegister,
     RecordLayouts,
-    RenewItem,
     ScanItems,
     WriteArchive,
     WriteCopy,
@@ -31,12 +27,13 @@ from coordinate.protocol.operations import (
 )
 
 from global_integers_core.lattice import Layout
-from tests.lambda_.aws_client.faulty_server import whole
-from tests.lambda_.coordinate.error_responses import DynamoDBProxy, stopped_clock
+from tests.lambda_.aws_client.faults import whole
+from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
-from tests.lambda_.coordinator_calls import HOME, put_item, reach_at
+from tests.lambda_.coordinator_calls import HOME, put_item
 from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
+from tests.lambda_.in_process import InProcess
 from tests.lambda_.table_losses import delete, recreate
 
 EU, US = "eu-west-1", "us-west-2"
@@ -78,27 +75,27 @@ def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack)
     assert store.carry_out(ReadRecord()) is None
 
 
-class Server(DynamoDBProxy):
+class Server:
     """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
 
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(endpoint)
+    def __init__(self, here: InProcess) -> None:
+        self.here = here
         self.calls: list[str] = []
         self.waiting: dict[tuple[str, str], list[bytes]] = {}
-        self.answer = self._answer
 
-    def _answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
+    def answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
         self.calls.append(operation)
         waiting = self.waiting.get((region, operation))
         return waiting.pop() if waiting else None
 
 
 @pytest.fixture
-def server(stack: Stack) -> Generator[Server]:
-    server = Server(stack.aws.endpoint)
-    with server:
-        reach_at(stack.monkeypatch, server.url)
-        yield server
+def server(stack: Stack) -> Server:
+    here = stack.aws
+    assert isinstance(here, InProcess)
+    server = Server(here)
+    here.answer = server.answer
+    return server
 
 
 def answered_by(
@@ -249,32 +246,6 @@ def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, serve
     assert store.carry_out(FenceItem(EU, "integers", 1, 4, 5)) == 5
 
 
-def test_an_item_is_adopted_as_it_is(stack: Stack, store: Store) -> None:
-    put_item(stack, EU, Item(1, 2, 9, 3, past=(2, 0)))
-    fenced, opening = Item(1, 2, 5, 3, fenced=True), Item(1, 2, 1, 3, fenced=True, opening="a run's")
-    put_item(stack, EU, fenced, "fenced")
-    put_item(stack, EU, opening, "opening")
-
-    assert store.carry_out(AdoptItem(EU, "integers", 2, 7)) is False, "it is of another epoch"
-    assert store.carry_out(AdoptItem(EU, "opening", 3, 7)) is False, "nobody knows what it gets"
-    assert store.carry_out(AdoptItem(EU, "none", 3, 7)) is False
-    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) == 9, "its ceiling"
-    assert store.carry_out(AdoptItem(EU, "fenced", 3, 7)) == 5
-    assert store.carry_out(AdoptItem(EU, "integers", 3, 7)) is False
-    adopted = {"integers": Item(1, 2, 9, 7, past=(2, 0)), "fenced": replace(fenced, epoch=7), "opening": opening}
-    assert store.carry_out(ScanItems(EU)) == adopted
-    assert [item.past for item in store.carry_out(ScanItems(EU)).values() if item.past] == [(2, 0)]
-
-
-def test_no_late_write_can_raise_what_was_adopted(stack: Stack, store: Store) -> None:
-    put_item(stack, EU, Item(1, 2, 9, 3))
-    store.carry_out(AdoptItem(EU, "integers", 3, 7))
-
-    late = [RaiseItem(EU, "integers", 3, 99), RenewItem(EU, "integers", Item(1, 2, 99, 4), 3)]
-    assert [store.carry_out(write) for write in late] == [False, False]
-    assert store.carry_out(ReadItem(EU, "integers")) == Item(1, 2, 9, 7)
-
-
 def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
     put_item(stack, EU, Item(1, 2, 9, 1))
@@ -303,3 +274,13 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Serve
     left.clear()
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"
+
+
+def test_every_read_is_consistent(server: Server, store: Store) -> None:
+    seen: list[Any] = []
+    here = server.here
+    here.answer = lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead")))
+    for read in (ReadItem(EU, "c"), ScanItems(EU), ReadRegister("c"), ReadCopy("c"), ReadRecord(), ReadArchive("c")):
+        store.carry_out(read)
+
+    assert seen == [("getitem", True), ("scan", True), *[("getitem", True)] * 4]

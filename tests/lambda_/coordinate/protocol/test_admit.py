@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import LATEST, admit, check_default, finish, note_default
+from coordinate.protocol.admit import admit, check_default, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
-from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRecordCopy
+from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord
 
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.world import Layouts, Mirror, World
+from proof.simulation.world import Layouts, World
 from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.sample_records import NOW, desired, items_of, record, register
 
@@ -61,17 +61,6 @@ def world() -> World:
     return world
 
 
-def test_the_first_deployment_has_number_one() -> None:
-    world = World()
-
-    assert admitted(world, deployment("a")) == record("a", token=NEW) == world.layouts.record
-
-
-def test_the_next_one_must_follow_what_is_admitted(world: World) -> None:
-    assert admitted(world, deployment("a", follows="3")) == record("a", number=4, follows=3, token=NEW)
-    assert "another deployment for a was admitted since" in refusal(world, deployment("b", follows="3"))
-
-
 @pytest.mark.parametrize("follows", ["", "2", "4"])
 def test_a_deployment_that_follows_another_record_is_refused(world: World, follows: str) -> None:
     assert "another deployment for a, b was admitted since" in refusal(world, deployment("a", follows=follows))
@@ -79,54 +68,9 @@ def test_a_deployment_that_follows_another_record_is_refused(world: World, follo
     assert "was admitted since" in refusal(world, elsewhere), "nothing was restored"
 
 
-def test_an_earlier_deployment_overrules_nothing(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows="")) is world.layouts.record
-
-
 def test_a_repeated_one_is_the_one_that_was_admitted(world: World) -> None:
     assert admitted(world, deployment("a", "b", follows="2")) is world.layouts.record
     assert "was admitted since" in refusal(world, deployment("a", "b", follows="2", floors={"c": 5})), "not the same"
-
-
-def test_of_two_at_the_same_time_one_is_admitted(world: World) -> None:
-    runs = [SimulatedCoordinator(admit(deployment(region, follows="3"), region)) for region in ("a", "b")]
-    for run in runs:
-        run_to(run, WriteRecord, world.carry_out)
-    assert runs[0].finish(world.carry_out).desired.regions == ("a",)
-    with pytest.raises(Refused, match="another deployment for a was admitted since"):
-        runs[1].finish(world.carry_out)
-
-
-def test_one_that_is_late_is_refused_and_one_in_time_is_not(world: World) -> None:
-    late = deployment("a", follows="3")
-
-    assert "it may be outdated" in refusal(world, late, NOW + LATEST + 1)
-    assert admitted(world, late, NOW + LATEST) is not None
-
-
-def test_one_that_requests_the_same_is_admitted_at_any_age(world: World) -> None:
-    assert admitted(world, deployment("a", "b", follows="2"), NOW + 100 * LATEST) is world.layouts.record
-    assert admitted(world, deployment("a", "b", follows=""), NOW - 100 * LATEST) is world.layouts.record
-
-
-def test_the_first_record_is_in_the_mirror_before_it_is_admitted() -> None:
-    world = World()
-    run = SimulatedCoordinator(admit(deployment("a"), "run"))
-    run_to(run, WriteRecord, world.carry_out)
-
-    assert (world.layouts.record, world.mirror.record) == (None, Copy(record("a", token=NEW), "mirror 1"))
-
-
-def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> None:
-    world = World()
-    begun = admitted(world, deployment("a", "b"))
-    assert begun is not None
-    register_of_c = register("a", "b", epoch=1, base=1)
-    world.layouts.registers["c"] = register_of_c
-    world.mirror.copies["c"] = Copy(register_of_c, "mirror 1")
-    world.layouts = Layouts("layouts 2")
-
-    assert admitted(world, None, run="next") == replace(begun, layouts_id="layouts 2", token="next/0", restored=True)
 
 
 def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
@@ -137,14 +81,6 @@ def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> Non
 
     assert admitted(world, None) is None
     assert admitted(world, deployment("b")) == record("b", number=2, token=NEW)
-
-
-def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
-    world = World()
-    interrupted = SimulatedCoordinator(admit(deployment("a"), "interrupted"))
-    run_to(interrupted, WriteRecord, world.carry_out)
-
-    assert admitted(world, None) == record("a", token=NEW), "it isn't restored: no register can be missing"
 
 
 def test_a_record_with_nothing_beside_it_is_written_again(world: World) -> None:
@@ -166,51 +102,6 @@ def test_floors_name_counters_of_which_something_is_there(world: World) -> None:
     assert admitted(world, deployment("a", follows="3", floors={**floors, "c": 5, "*": 5})) is not None
 
 
-def test_the_schedule_carries_out_what_is_admitted(world: World) -> None:
-    assert admitted(world, None) is world.layouts.record
-    assert admitted(World(), None) is None
-
-
-def test_a_lost_record_is_put_back_from_the_mirror(world: World) -> None:
-    before = world.layouts.record
-    assert before is not None
-    world.layouts = Layouts("layouts 2")
-
-    assert admitted(world, None) == replace(before, layouts_id="layouts 2", token=NEW, restored=True)
-    found = admitted(world, deployment("a", follows=NEW))
-    assert found is not None
-    assert (found.number, found.restored) == (4, True), "it is remembered until all registers are there"
-
-
-def test_a_deployment_from_before_the_loss_is_refused(world: World) -> None:
-    """Between its preview and the backup, others may have been admitted of which nothing is left."""
-    world.layouts = Layouts("layouts 2")
-
-    asked = deployment("c", follows="3")
-    with pytest.raises(Refused, match="another deployment for a, b was admitted since"):
-        admitted(world, asked)
-    assert world.layouts.record is not None
-    assert (world.layouts.record.desired.regions, world.layouts.record.token) == (("a", "b"), NEW)
-
-
-def test_a_run_that_read_the_lost_record_finishes_nothing(world: World) -> None:
-    before = world.layouts.record
-    assert before is not None
-    world.layouts = Layouts("layouts 2")
-    admitted(world, None)
-
-    with pytest.raises(Refused, match="was admitted since"):
-        finished(world, before)
-
-
-def test_a_restored_record_is_not_the_one_that_stood_last(world: World) -> None:
-    world.layouts = replace(world.layouts, id="layouts 2", record=record("b"))
-
-    found = admitted(world, None)
-    assert found is not None
-    assert (found.number, found.desired.regions) == (3, ("a", "b"))
-
-
 def test_one_that_recreated_the_layouts_is_not_outdated(world: World) -> None:
     world.layouts = Layouts("layouts 2")
     asked = deployment("a", follows="", layoutsLabel="a layouts 2")
@@ -221,13 +112,6 @@ def test_one_that_recreated_the_layouts_is_not_outdated(world: World) -> None:
     outdated = deployment("b", follows="", layoutsLabel="a layouts 2")
     assert found.token == LATER
     assert "another deployment for a was admitted since" in refusal(world, outdated)
-
-
-def test_a_deployment_of_the_table_before_is_outdated_still(world: World) -> None:
-    world.layouts = Layouts("layouts 2")
-    admitted(world, None)
-
-    assert "was admitted since" in refusal(world, deployment("a", follows="2"))
 
 
 TRACES = {
@@ -302,18 +186,6 @@ def test_every_region_must_answer_at_the_first_deployment(asked: Deploy) -> None
     assert admitted(world, asked) is not None, "it is empty, or there is none"
 
 
-def test_what_is_found_is_said_before_who_is_unreachable() -> None:
-    world = with_both_lost("a copy")
-    world.unreachable.add("a")
-
-    assert "a copy of its register" in refusal(world, deployment("a"))
-    assert "a must answer" in refusal(world, deployment("a", floors={"*": 5}))
-
-
-def test_a_first_deployment_that_is_late_is_refused() -> None:
-    assert "it may be outdated" in refusal(World(), deployment("a"), NOW + LATEST + 1)
-
-
 def test_a_first_deployment_finds_no_trace_of_a_faster_one() -> None:
     """What it has found is the work of the other one, so it looks again."""
     world = World()
@@ -327,16 +199,6 @@ def test_a_first_deployment_finds_no_trace_of_a_faster_one() -> None:
         late.finish(world.carry_out)
 
 
-def test_a_floor_for_all_counters_is_the_way_back() -> None:
-    world = World()
-    world.layouts.record = record("a", number=7, layouts_id="layouts 0")
-
-    assert "both tables were lost" in refusal(world, deployment("a", "b", follows="7", floors={"c": 5}))
-    found = admitted(world, deployment("a", "b", follows="7", floors={"*": 5}))
-    expected = record("a", "b", number=8, follows=7, token=NEW, floors={"*": 5})
-    assert found == replace(expected, first_epoch=NOW, first_base=5, deletions=Deletions("archive 1"))
-
-
 def test_where_counters_begin_is_kept_by_later_deployments(world: World) -> None:
     assert world.layouts.record is not None
     found = replace(world.layouts.record, first_epoch=NOW, first_base=5)
@@ -347,20 +209,6 @@ def test_where_counters_begin_is_kept_by_later_deployments(world: World) -> None
         found = admitted(world, deployment("a", "b", follows="3", floors=floors, window=window))
         assert found is not None
         assert (found.first_epoch, found.first_base) == (NOW, expected), "a floor may be corrected"
-
-
-@pytest.mark.parametrize("what", ["unreachable", "gone"])
-def test_a_deployment_of_which_no_region_answers_is_not_admitted(world: World, what: str) -> None:
-    for region in "ab":
-        if what == "gone":
-            world.delete_table(region)
-        else:
-            world.unreachable.add(region)
-
-    assert "none of a, b answers" in refusal(world, deployment("a", "b", follows="3", window=9))
-    found = admitted(world, deployment("a", "c", follows="3"))
-    assert found is not None
-    assert found.number == 4
 
 
 def test_what_is_known_of_deleted_counters_outlives_both_tables_at_home() -> None:
@@ -387,15 +235,6 @@ def test_a_layouts_table_without_a_stream_is_not_the_first_one() -> None:
         SimulatedCoordinator(admit(deployment("a"), "run")).finish(without_a_stream)
 
 
-def test_a_deployment_of_the_table_before_overrules_none_after_the_loss(world: World) -> None:
-    outdated = deployment("b", follows="3")
-    world.layouts = Layouts("layouts 2")
-    asked = deployment("a", follows="", layoutsLabel="a layouts 2")
-    assert admitted(world, asked) is not None
-
-    assert "another deployment for a was admitted since" in refusal(world, outdated)
-
-
 def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     elsewhere = deployment("a", firstLayoutsLabel="a-region its-label")
 
@@ -406,58 +245,11 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert admitted(World(), floored) is not None
 
 
-def test_the_default_counter_stays_unless_another_one_is_chosen(world: World) -> None:
-    before = repr(world)
-
-    assert default(world, "c") == ""
-    assert "/ mints from c, and from d its callers may get integers that they got before." in default(world, "d")
-    assert repr(world) == before
-    assert default(world, "d", chosen=True) == ""
-    assert "otherwise `defaultCounter: d`" in default(world, "c")
-
-
-def test_a_default_that_has_changed_must_be_chosen_for_ever(world: World) -> None:
-    default(world, "d", chosen=True)
-
-    assert "/ was changed from c to d, so the settings must always name its counter" in default(world, "d")
-    assert default(world, "d", chosen=True) == ""
-    assert default(world, "c", chosen=True) == ""
-    assert "/ was changed from d to c" in default(world, "c")
-
-
 def test_a_check_notes_nothing(world: World) -> None:
     before = repr(world)
 
     SimulatedCoordinator(check_default("a", "d", chosen=True)).finish(world.carry_out)
     assert repr(world) == before
-
-
-def test_a_chosen_default_is_noted_in_both_tables(world: World) -> None:
-    record = world.layouts.record
-    assert record is not None
-
-    default(world, "d", chosen=True)
-    noted = replace(record, default_counter="d", default_before="c")
-    assert (world.layouts.record, world.mirror.record) == (noted, Copy(noted, "mirror 1"))
-    world.layouts = Layouts("layouts 2")
-    assert "/ mints from d" in default(world, "c")
-
-
-def test_a_note_that_was_interrupted_is_finished(world: World) -> None:
-    assert world.layouts.record is not None
-    world.layouts.record = replace(world.layouts.record, default_counter="d", default_before="c")
-
-    assert default(world, "d", chosen=True) == ""
-    assert world.mirror.record == Copy(world.layouts.record, "mirror 1")
-
-
-def test_a_default_is_not_chosen_while_the_record_is_lost(world: World) -> None:
-    world.layouts = Layouts("layouts 2")
-
-    assert default(world, "c") == ""
-    assert "The next scheduled run puts it back" in default(world, "d", chosen=True)
-    admitted(world, None)
-    assert default(world, "d", chosen=True) == ""
 
 
 def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
@@ -469,99 +261,8 @@ def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
     assert "/ mints from d" in default(world, "c")
 
 
-def test_without_any_record_the_default_must_be_chosen(world: World) -> None:
-    world.layouts, world.mirror = Layouts("layouts 2"), Mirror("mirror 2")
-    assert default(world, "d") == "", "before the first deployment, no region has minted"
-
-    world.tables["a"].items["c"] = Item(9, 1, 10, 1)
-    assert "name the counter that `/` has minted from" in default(world, "c")
-    assert default(world, "c", chosen=True) == ""
-    world.unreachable.add("a")
-    assert "a must answer" in default(world, "c")
-
-
 def test_no_deployment_changes_the_default(world: World) -> None:
     asked = admitted(world, deployment("a", follows="3", defaultCounter="d", defaultChosen=True))
 
     assert asked is not None
     assert asked.default_counter == "c"
-
-
-def test_a_reconciled_record_is_reported_and_mirrored(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-
-    done = finished(world, asked)
-    assert done == replace(asked, reconciled=True, report="a report") == world.layouts.record
-    assert world.mirror.record == Copy(done, "mirror 1")
-    assert finished(world, asked) == done
-
-
-def test_an_unreconciled_record_is_mirrored_too(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-
-    assert finished(world, asked, None) == asked == world.layouts.record
-    assert world.mirror.record == Copy(asked, "mirror 1")
-
-
-def test_a_restoration_is_over_when_every_register_was_seen(world: World) -> None:
-    world.layouts = Layouts("layouts 2")
-    restored = admitted(world, None)
-    assert restored is not None
-
-    assert not finished(world, restored).restored
-
-
-def test_a_run_that_was_overtaken_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-    late = SimulatedCoordinator(finish(asked, "a report", world.mirror.id))
-    run_to(late, WriteRecord, world.carry_out)
-    admitted(world, deployment("b", follows=NEW), run="next")
-
-    with pytest.raises(Refused, match="another deployment for b was admitted since"):
-        late.finish(world.carry_out)
-    assert world.layouts.record is not None
-    assert not world.layouts.record.reconciled
-
-
-def test_a_layouts_table_that_is_lost_in_between_reconciles_nothing(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3"))
-    assert asked is not None
-
-    for lost in (Layouts("layouts 2"), replace(world.layouts, id="layouts 2")):
-        world.layouts = lost
-        with pytest.raises(Refused):
-            finished(world, asked)
-
-
-def test_a_copy_in_a_lost_mirror_is_no_copy(world: World) -> None:
-    world.mirror = Mirror("mirror 2", record=world.mirror.record)
-    stood = world.layouts.record
-    assert stood is not None
-    run = SimulatedCoordinator(finish(stood, stood.report, "mirror 2"))
-    run_to(run, WriteRecordCopy, world.carry_out)
-    run.finish(world.carry_out)
-
-    assert world.mirror.record == Copy(stood, "mirror 2")
-
-
-def test_a_mirror_that_is_lost_in_between_reconciles_nothing(world: World) -> None:
-    stood = world.layouts.record
-    assert stood is not None
-    world.mirror = Mirror("mirror 2")
-
-    with pytest.raises(Refused, match="The mirror was lost while the coordinator ran"):
-        SimulatedCoordinator(finish(stood, stood.report, "mirror 1")).finish(world.carry_out)
-    assert world.mirror.record is None
-
-
-def test_one_for_a_table_that_is_gone_begins_nothing() -> None:
-    """Both tables were recreated, and those of all regions too, while Pulumi still knows the label of the first."""
-    world = World(layouts=Layouts("layouts 2"), mirror=Mirror("mirror 2"))
-
-    assert "Pulumi's state: the first layouts table of this stack" in refusal(world, deployment("c"))
-    found = admitted(world, deployment("c", floors={"*": 100}))
-    assert found is not None
-    assert (found, found.first_base) == (world.layouts.record, 100)

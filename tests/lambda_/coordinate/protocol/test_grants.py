@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Refused
 from coordinate.protocol.operations import Operation
 from coordinate.protocol.run import Grant, RunResult, run
 
@@ -83,32 +82,6 @@ def test_it_may_race_with_a_scheduled_run_and_a_deployment() -> None:
         after = world.layouts.registers["c"]
         assert after.epoch == before.epoch + 1
         assert after.regions == ("b", "a")
-
-
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_counter_without_a_register_is_not_created(lost: bool) -> None:
-    world = laid_out()
-    if lost:
-        world.layouts.registers.clear()
-        world.mirror.copies.clear()
-    tables = {region: dict(table.items) for region, table in world.tables.items()}
-
-    with pytest.raises(Refused, match=r": there is no register of this counter"):
-        grant("c" if lost else "d").finish(world.carry_out)
-
-    assert "d" not in world.layouts.registers
-    assert {region: table.items for region, table in world.tables.items()} == tables
-    assert world.layouts.registers.keys() == world.mirror.copies.keys() == (set() if lost else {"c"})
-
-
-def test_a_register_that_is_only_in_the_mirror_is_put_back() -> None:
-    world = laid_out()
-    use_up(world, "a")
-    del world.layouts.registers["c"]
-
-    grant().finish(world.carry_out)
-
-    assert world.mint("a") is not None
 
 
 @pytest.mark.parametrize("sizes", [(200,), (200, 120), (200, 1)])

@@ -11,10 +11,8 @@ from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
 from proof.simulation.checks import CheckedWorld, ask
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.world import Archive, SimulatedReceipts
+from proof.simulation.world import SimulatedReceipts
 from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
-
-CHANGES = ("ab", "ba", "abc")
 
 
 def changed(*changes: str) -> CheckedWorld:
@@ -50,16 +48,6 @@ def owners(world: CheckedWorld, region: str) -> list[bool | str | None]:
     return ["no owner" if said is None else said["minted"] for said in asked]
 
 
-def test_each_change_adds_the_layout_that_ends() -> None:
-    world = changed(*CHANGES)
-
-    assert archived(world) == [1, 2]
-    assert {region: on_record(world, region) for region in "abc"} == {region: [1, 2, 3] for region in "abc"}
-    assert world.receipts["a"].recorded["c"].issued.keys() == {1}
-    assert world.tables["a"].items["c"].past is not None
-    assert owners(world, "a") == [True, True, True]
-
-
 def test_only_the_last_layouts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("coordinate.protocol.history", "coordinate.dynamodb.store", "proof.simulation.world"):
         monkeypatch.setattr(f"{module}.MAX_PAST", 2)
@@ -85,19 +73,6 @@ def test_a_change_does_without_the_archive(kind: type[Operation], answer: Absent
     assert owners(world, "a") == ["no owner", "no owner", True]
 
 
-@pytest.mark.parametrize("how", ["recreated", "restored"])
-def test_a_lost_archive_leaves_no_hole(how: str) -> None:
-    world = changed("ab", "ba")
-    before = dict(world.archive.layouts) if world.archive else {}
-    change(world, "ab")
-    world.archive = Archive(before if how == "restored" else {})
-    assert owners(world, "a") == [True, True, True], "it is on record in the regions"
-    change(world, "ba")
-
-    assert (archived(world), on_record(world, "a")) == ([3], [3, 4])
-    assert owners(world, "a") == ["no owner", "no owner", True, True]
-
-
 def test_an_archive_that_has_a_layout_already_serves_both_epochs() -> None:
     """A run has archived a layout, and ended before its epoch did."""
     world = changed("ab", "ba")
@@ -111,34 +86,6 @@ def test_an_archive_that_has_a_layout_already_serves_both_epochs() -> None:
     assert on_record(world, "a") == [1, 2]
     change(world, "ab")
     assert on_record(world, "a") == [1, 2, 3]
-
-
-@pytest.mark.parametrize("older", [True, False])
-def test_a_lost_receipts_table_gets_its_layouts_again(older: bool) -> None:
-    world = changed("ab")
-    before = SimulatedReceipts(dict(world.receipts["a"].recorded))
-    change(world, "ba")
-    change(world, "ab")
-    world.receipts["a"] = before if older else SimulatedReceipts()
-    assert owners(world, "a") == ["no owner"] * 3
-    scheduled_run(world)
-
-    assert on_record(world, "a") == [1, 2, 3]
-    assert owners(world, "a") == [None, True, True], "what it issued long ago is lost"
-    assert owners(world, "b") == [True, True, True]
-
-
-def test_a_region_without_a_receipts_table_follows_all_the_same() -> None:
-    world = changed("ab")
-    world.delete_receipts("a")
-    deployment(world, "ba", "change").finish(world.carry_out)
-    assert world.mint("a")
-
-    assert world.tables["a"].items["c"].epoch == 2
-    assert owners(world, "a") == ["no owner"] * 2
-    world.make_table("a")
-    scheduled_run(world)
-    assert owners(world, "a") == [True, True]
 
 
 @pytest.mark.parametrize("interrupted", [MayBegin, RecordLayouts])
@@ -161,16 +108,3 @@ def test_what_is_recorded_again_is_complete_or_repeated(interrupted: type[Operat
     assert "c" not in world.receipts["a"].recorded, "it shows that something is missing"
     scheduled_run(world)
     assert world.receipts["a"].recorded.keys() == {"c", "d", "e"}
-
-
-def test_what_is_on_record_costs_nothing_more() -> None:
-    world = changed(*CHANGES)
-    written: list[Operation] = []
-
-    def carry_out(operation: Operation) -> Any:
-        if not type(operation).__name__.startswith(("Read", "Scan", "Describe", "Clock", "TakeRunLock", "MayBegin")):
-            written.append(operation)
-        return world.carry_out(operation)
-
-    SimulatedCoordinator(run(ScheduledRun(), "quiet", RunResult())).finish(carry_out)
-    assert written == []

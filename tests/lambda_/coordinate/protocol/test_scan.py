@@ -61,24 +61,6 @@ def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
     }
 
 
-def test_every_table_is_described_after_it_was_scanned() -> None:
-    run = SimulatedCoordinator(scan_tables(record("a", "b")))
-    batches: list[set[str]] = []
-    seen = world("c")
-    while not run.ended:
-        batches.append({type(operation).__name__ for *_, operation in run.todo})
-        for _ in run.todo[:]:
-            run.step(seen.carry_out)
-
-    assert batches == [
-        {"ScanRegisters", "ScanCopies"},
-        {"DescribeLayouts", "DescribeMirror"},
-        {"ScanItems"},
-        {"DescribeTable", "ReadRecorded"},
-        {"Clock"},
-    ]
-
-
 def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
     seen = world("here", "elsewhere", "uncopied", "lost")
     seen.layouts.registers["elsewhere"] = replace(seen.layouts.registers["elsewhere"], layouts_id="layouts 0")
@@ -146,17 +128,6 @@ def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None
 
     found = read_items(seen, counters=["c"])
     assert (found.unreconciled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
-
-
-def test_what_was_scanned_is_known() -> None:
-    seen = world("c")
-    change(seen, "a", "c", fenced=True)
-
-    known = read_items(seen).unreconciled["c"]
-    assert known is not None
-    assert known.register == seen.layouts.registers["c"]
-    assert known.items["a"] == seen.tables["a"].items["c"]
-    assert known.ids == {"a": "a 1", "b": "b 1"}
 
 
 def test_unknown_counters_are_told_with_their_regions() -> None:
