@@ -219,7 +219,7 @@ def test_what_may_help_is_said_once() -> None:
         Scene(a=[gone], b=[ABSENT]).run()
 
 
-def test_an_error_of_a_call_that_asked_nobody_says_why_the_regions_failed_before() -> None:
+def test_a_call_that_asked_nobody_says_why_regions_failed_before() -> None:
     scene = Scene(a=[SILENT], b=[BUSY])
     with pytest.raises(Unavailable):
         scene.run(seconds=5)

@@ -798,7 +798,7 @@ def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxie
         assert integers.next(key="k") == integers.next(key="k")
 
 
-def test_after_a_region_has_left_the_regions_are_read_if_the_domain_answers(
+def test_after_a_region_has_left_the_domain_is_asked_again(
     names: Names, proxies: RegionProxies, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:

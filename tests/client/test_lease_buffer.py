@@ -212,7 +212,7 @@ def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
     assert crowd.sizes == {0: 9}
 
 
-def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
+def test_a_crowd_of_more_than_a_lease_fetches_several_blocks() -> None:
     crowd = Crowd(10, most=2)
     crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
 
@@ -224,7 +224,7 @@ def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
     assert [crowd.all_of(number)[0] for number in range(1, 9, 2)] == [3, 5, 7, 9]
 
 
-def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
+def test_a_block_is_shared_out_evenly_among_those_who_wait() -> None:
     crowd = Crowd(7, used=250, seconds=0.1)
     ((number, size),) = crowd.sizes.items()
 
@@ -259,7 +259,7 @@ def test_if_two_of_several_blocks_do_not_come_one_tries_again() -> None:
     assert crowd.woken == [False, True] + [False] * 7
 
 
-def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None:
+def test_a_smaller_block_serves_those_who_wait_longest() -> None:
     crowd = Crowd(4, used=1)
     assert crowd.sizes == {0: 4}
 
@@ -316,7 +316,7 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 
 
 @pytest.mark.parametrize("at", range(1, 40))
-def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
+def test_a_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
     """Whoever fetches could not bring the block: its thread would wait for the handler's."""
     crowd = Crowd(2, used=5)
     handler, inside = FetchTurn(next(CALLERS), Bell()), list[bool]()
@@ -353,7 +353,7 @@ def test_a_turn_whose_call_is_gone_is_waited_for_no_longer() -> None:
     assert crowd.sizes
 
 
-def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:
+def test_a_turn_that_was_interrupted_leaves_nothing_behind() -> None:
     crowd = Crowd(3, used=5)
     for turn in crowd.turns:
         crowd.buffer.end(turn)
