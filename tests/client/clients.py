@@ -2,6 +2,9 @@
 
 import asyncio
 import inspect
+import os
+import pickle
+import signal
 import sys
 import threading
 import time
@@ -14,6 +17,7 @@ from global_integers import AsyncIntegers, Event
 from tests.client.region_proxies import HANG
 
 E = TypeVar("E")
+T = TypeVar("T")
 
 
 class Awaited:
@@ -35,9 +39,6 @@ class Awaited:
 
     def __getitem__(self, counter: str) -> "Awaited":
         return Awaited(self._awaitable[counter], self._run)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._awaitable
 
     def __iter__(self) -> "Awaited":
         self._awaitable.__aiter__()
@@ -121,16 +122,38 @@ class Clock:
         return self.now
 
 
-class Lines:
-    """Within it, `act` is called before the line number `at` of all Python that this thread runs."""
+class Bell:
+    """A signal that notes whether it was given."""
 
-    def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
+    def __init__(self) -> None:
+        self.rung = False
+
+    def wake(self) -> None:
+        """Note that it was given."""
+        self.rung = True
+
+    async def wait(self, seconds: float) -> bool:
+        """Return whether it was given."""
+        return self.rung
+
+
+class Lines:
+    """Within it, `act` is called before the line number `at` of all Python that this thread runs.
+
+    With a `file`, it is called before the step number `at` of the interpreter in that file.
+    """
+
+    def __init__(self, at: int = 0, act: Callable[[], object] = lambda: None, file: str | None = None) -> None:
         self.count = 0
         self._at = at
         self._act = act
+        self._file = file
 
-    def _trace(self, _: FrameType, event: str, __: Any) -> Any:
-        if event == "line":
+    def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if self._file is not None and frame.f_code.co_filename != self._file:
+            return None
+        frame.f_trace_opcodes = self._file is not None
+        if event == ("line" if self._file is None else "opcode"):
             self.count += 1
             if self.count == self._at:
                 self._act()
@@ -143,3 +166,22 @@ class Lines:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
+
+
+def in_a_child(fork: Callable[[], int], work: Callable[[], T]) -> T:
+    """Return what the work returns in a forked child."""
+    read, write = os.pipe()
+    child = fork()
+    if child == 0:
+        signal.alarm(int(HANG))  # ends it, should it hang
+        try:
+            os.close(read)
+            with os.fdopen(write, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        returned = pickle.load(pipe)  # noqa: S301 (its own child wrote it)
+    os.waitpid(child, 0)
+    return returned

@@ -67,6 +67,14 @@ def test_a_page_of_counters_is_read_or_a_failure() -> None:
         assert failure.kind is FailureKind.TRANSIENT
 
 
+@pytest.mark.parametrize("name", [None, "", "Integers", 1])
+def test_a_response_that_names_no_counter_is_no_answer(name: object) -> None:
+    for request in (api.mint("", 3), api.default_counter()):
+        failure = request.answer(response(200, {**BLOCK, "counter": name}))
+        assert isinstance(failure, Failure)
+        assert f"counter is {name!r} in the response" in failure.reason
+
+
 def test_what_is_not_json_is_a_failure() -> None:
     for content in (b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{", b"[" * 100_000):
         failure = answer(response(200, content=content))

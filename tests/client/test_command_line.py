@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import pytest
-from global_integers import Integers, Unavailable, command_line
-from global_integers.command_line import _check_format
+from global_integers import Integers, command_line
 from global_integers.minting import api
 from global_integers.minting.api import ApiResponse
 from global_integers.testing import Stack
@@ -23,7 +22,6 @@ from components.function import archived, version
 from local.paths import ROOT
 from proof.faulty_server import Request, Response, Server
 from tests.client.region_proxies import HANG, PATIENT, RegionProxy
-from tests.local.machine import Machine
 
 Urls = dict[str, str]
 CLIENT = ROOT / "client"
@@ -294,21 +292,19 @@ def test_counters_that_are_named_need_no_list(command: Command, in_memory: Calla
     assert reasons[1][0] == "eu-west-1, ap-southeast-2: there is no counter 'nothing' in this region"
 
 
-def test_a_regions_state_is_said_in_words() -> None:
-    known = {"reachable": True, "latency_ms": 12.3, "counter": "integers", "epoch": 1, "regions": ["eu-west-1"]}
-    rows: list[dict[str, Any]] = [
-        {**known, "region": "eu-west-1", "ok": True, "position": -2},
-        {**known, "region": "us-east-1", "ok": False, "position": 12, "reason": "gone", "hint": "move"},
-        {"region": "us-east-2", "ok": False, "reachable": False, "latency_ms": None, "reason": "no", "hint": "move"},
-    ]
+def test_a_regions_state_is_said_in_words(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory()
+    stack.integers(prefer="eu-west-1").take(4)
+    stack.regions[1].fail("left")
+    stack.regions[2].fail("refused")
 
-    _, _, *lines, reason, other, hint = command_line._table(rows, colour=False).splitlines()
-    assert [re.split(r"\s{2,}", line) for line in lines] == [
-        ["eu-west-1", "healthy", "12 ms", "none yet", "1", "integers", "-"],
-        ["us-east-1", "left", "12 ms", "12", "1", "integers", "-"],
-        ["us-east-2", "no response", "-", "-", "-", "-", "-"],
+    assert table_of(command("status", urls=URLS)) == [
+        ["us-east-1", "healthy", "10 ms", "none yet", "1", "integers", "-"],
+        ["eu-west-1", "left", "20 ms", "11", "1", "integers", "-"],
+        ["ap-southeast-2", "no response", "-", "-", "-", "-", "-"],
+        ["eu-west-1: this region has left, and no longer mints 'integers'; use one of the other regions"],
+        ["ap-southeast-2: connection refused (ap-southeast-2.integers.test)"],
     ]
-    assert (reason, other, hint) == ("us-east-1: gone", "us-east-2: no", "move")
 
 
 @pytest.mark.server
@@ -351,29 +347,6 @@ def test_a_region_that_is_unreachable_fails_the_check(
     assert "wrong: us-east-1: " in check.stdout
     assert json.loads(command("check", "--json", urls=urls).stdout)["ok"] is False
     assert command("mint", urls=urls).status == 0
-
-
-@pytest.mark.server
-def test_a_paused_region_is_called_so(command: Command, proxies: dict[str, RegionProxy], urls: Urls) -> None:
-    proxies["us-east-1"].fail("429")
-
-    paused = f"us-east-1: 429: {api.PAUSED}"
-    assert paused in command("status", urls=urls).stdout.splitlines()
-    assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
-    for proxy in proxies.values():
-        proxy.fail("429")
-    with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
-        integers.next()
-
-
-@pytest.mark.long
-def test_check_finds_a_second_stack(command: Command, direct: Urls, fresh: Machine) -> None:
-    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
-    other = fresh.outputs()["urls"]
-
-    mixed = command("check", urls={**direct, "eu-west-1": other["eu-west-1"]})
-    assert mixed.status == 1
-    assert "the URLs are of different stacks" in mixed.stdout
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -423,8 +396,11 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "{:>9,}", "{:#x}", "{0:_}", "{!r}", "a{0:06d}b{0}", "{:é^9}", "2026-10000-{}"])
-def test_every_format_that_shows_the_integer_is_possible(text: str) -> None:
-    _check_format(text)
+def test_every_format_that_shows_the_integer_is_possible(
+    command: Command, in_memory: Callable[..., Stack], text: str
+) -> None:
+    in_memory()
+    assert command("mint", "--format", text, urls=URLS) == (0, f"{text.format(1)}\n", "")
 
 
 @pytest.mark.server

@@ -2,9 +2,7 @@
 
 import asyncio
 import gc
-import json
 import os
-import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -12,12 +10,11 @@ from typing import Any
 
 import httpx
 import pytest
-from global_integers import AsyncIntegers, Counter, Integers, Unavailable, UnknownCounter
+from global_integers import AsyncIntegers, Counter, Integers, UnknownCounter
 from global_integers.minting import MAX_COUNTERS
 from global_integers.minting.api import BLOCK
-from global_integers.minting.transport import REMEMBERED_COUNTERS
 
-from tests.client.clients import Tasks
+from tests.client.clients import Tasks, in_a_child
 from tests.client.region_proxies import HANG, PATIENT
 
 Client = Callable[..., Any]
@@ -126,37 +123,17 @@ def test_a_default_counter_that_is_gone_is_an_error(client: Client) -> None:
     assert set(stack.issued) == {"integers"}
 
 
-@pytest.mark.parametrize("name", [None, "", "Integers", 1])
-def test_a_response_that_names_no_counter_is_no_answer(name: object) -> None:
-    def respond(_: httpx.Request) -> httpx.Response:
-        block = {"region": "eu-west-1", "first": 1, "last": 1, "stride": 1, "count": 1, "counter": name}
-        return httpx.Response(200, json=block)
-
-    def http() -> httpx.Client:
-        return httpx.Client(transport=httpx.MockTransport(respond))
-
-    with Integers({"eu-west-1": "http://eu-west-1.test/"}, http=http, timeout=1) as integers:  # noqa: SIM117
-        with pytest.raises(Unavailable, match=re.escape(f"counter is {name!r} in the response")):
-            integers.next()
-
-
 def test_a_forked_child_has_its_parents_default_counter() -> None:
     stack = Stack()
     with stack.client(Integers, lease=5) as integers:
         integers.next()
         stack.default = "invoices"
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                integers.take(20)
-                os.write(write, json.dumps(list(stack.issued)).encode())
-            finally:
-                os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            assert json.load(pipe) == ["integers"]
-        os.waitpid(child, 0)
+
+        def minted_of() -> list[str]:
+            integers.take(20)
+            return list(stack.issued)
+
+        assert in_a_child(os.fork, minted_of) == ["integers"]
 
 
 def counters_in_memory(client: Any) -> int:
@@ -174,7 +151,6 @@ def test_a_client_keeps_a_bounded_number_of_counters() -> None:
             with pytest.raises(UnknownCounter):
                 integers[name].next()
         assert counters_in_memory(integers.client) == MAX_COUNTERS + 1, "and the client's own one"
-        assert len(integers.client._sender()._recent["eu-west-1"]) <= REMEMBERED_COUNTERS
 
 
 def test_a_counter_that_is_held_stays_the_same(client: Client) -> None:

@@ -1,5 +1,6 @@
 """The order in which regions are asked, and the caller's error if all fail."""
 
+import re
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ class Scene:
         self.asked: list[str] = []
         self.seconds: list[float] = []
         self.counts: list[int] = []
-        self.waited = 0.0
+        self.waits: list[float] = []
         self.failovers: list[tuple[str, str]] = []
         self.regions = Regions(answers, clock=lambda: self.now)
 
@@ -39,7 +40,7 @@ class Scene:
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
-        self.waited += seconds
+        self.waits.append(seconds)
 
     async def send(self, region: str, request: ApiRequest[Any], seconds: float) -> Any:
         self.asked.append(region)
@@ -55,6 +56,12 @@ def failure(kind: FailureKind, status: int = 503, **more: Any) -> Failure:
     return Failure(kind, f"{status}: why", status, **more)
 
 
+def scene_of(answers: list[Failure]) -> Scene:
+    """Return regions of which each always answers the same."""
+    scripts: dict[str, Any] = dict(zip("ab", ([answer] for answer in answers), strict=False))
+    return Scene(**scripts)
+
+
 SILENT = failure(FailureKind.SILENT, 0)
 BUSY = failure(FailureKind.TRANSIENT)
 ABSENT = failure(FailureKind.ABSENT, 404)
@@ -62,17 +69,14 @@ GONE = failure(FailureKind.GONE, 410)
 FORBIDDEN = failure(FailureKind.REFUSED, 403)
 
 
-def test_the_first_that_answers_ends_it() -> None:
-    scene = Scene(a=[BUSY], b=[BLOCK], c=[BLOCK])
+@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, FORBIDDEN])
+def test_the_first_that_answers_ends_it(failed: Failure) -> None:
+    scene = Scene(a=[failed], b=[BLOCK], c=[BLOCK])
 
-    assert scene.run() == BLOCK
+    assert scene.run(each=1) == BLOCK
     assert scene.asked == ["a", "b"]
     assert scene.failovers == [("a", "b")]
-
-
-@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, FORBIDDEN])
-def test_every_failure_of_a_region_moves_on(failed: Failure) -> None:
-    assert Scene(a=[failed], b=[BLOCK]).run() == BLOCK
+    assert scene.now == pytest.approx(1.1 if failed is SILENT else 0.2), "who hangs costs one attempt"
 
 
 def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
@@ -85,19 +89,24 @@ def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
     assert scene.asked == ["a"]
 
 
-def test_a_region_that_hangs_costs_one_attempt() -> None:
-    scene = Scene(a=[SILENT], b=[BLOCK])
-    scene.run(each=1)
-
-    assert scene.now == pytest.approx(1.1)
-
-
 def test_rounds_go_on_until_a_region_answers_again() -> None:
     scene = Scene(a=[BUSY, BUSY, BUSY, BLOCK], b=[BUSY])
 
     assert scene.run() == BLOCK
     assert scene.asked == ["a", "b"] * 3 + ["a"]
-    assert scene.waited > 0
+    assert len(scene.waits) == 3
+
+
+def test_each_wait_is_twice_as_long_up_to_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    def longest(low: float, high: float) -> float:
+        assert low == high / 2
+        return high
+
+    monkeypatch.setattr("random.uniform", longest)
+    scene = Scene(took=0, a=[*[BUSY] * 7, BLOCK])
+    scene.run()
+
+    assert scene.waits == [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1]
 
 
 def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
@@ -105,7 +114,20 @@ def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
     scene = Scene(a=[later, BLOCK], b=[failure(FailureKind.TRANSIENT, retry_after=1)])
     scene.run()
 
-    assert 1 <= scene.waited < 2
+    assert scene.waits == [1]
+
+
+def test_no_wait_lasts_until_the_deadline() -> None:
+    scene = Scene(took=0, a=[failure(FailureKind.TRANSIENT, retry_after=1), failure(FailureKind.TRANSIENT, 500)])
+    with pytest.raises(Unavailable) as error:
+        scene.run(seconds=1.5, each=0.5)
+
+    assert (scene.waits[0], scene.now < 1.5) == (1, True)
+    assert error.value.reasons == {"a": "500: why"}, "the last one that had its time"
+    scene = Scene(took=0, a=[failure(FailureKind.TRANSIENT, retry_after=1)])
+    with pytest.raises(Unavailable):
+        scene.run(seconds=2)
+    assert scene.waits == [1]
 
 
 def test_all_unreachable_is_one_error_within_the_deadline() -> None:
@@ -122,15 +144,6 @@ def test_all_unreachable_is_one_error_within_the_deadline() -> None:
     ]
 
 
-def test_if_no_region_responds_the_error_begins_with_why() -> None:
-    with pytest.raises(Unavailable) as error:
-        Scene(a=[Failure(FailureKind.SILENT, "connection refused (a:1)")], b=[SILENT]).run(each=1)
-
-    assert str(error.value).startswith(
-        "a: connection refused (a:1); the default counter: no region succeeded within 5 s:"
-    )
-
-
 def test_a_deadline_that_ends_before_all_are_asked() -> None:
     scene = Scene(a=[SILENT], b=[SILENT], c=[BLOCK])
 
@@ -139,40 +152,61 @@ def test_a_deadline_that_ends_before_all_are_asked() -> None:
     assert scene.seconds == [1, pytest.approx(0.5)]
 
 
-@pytest.mark.parametrize("others", [[ABSENT], [SILENT], [GONE]])
-def test_a_counter_is_unknown_if_all_that_answer_say_so(others: list[Failure]) -> None:
-    with pytest.raises(UnknownCounter, match="no region knows counter 'x'\\. A counter is created by"):
-        Scene(a=[ABSENT], b=others).run(api.mint("x"))
+ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
+    *(
+        (UnknownCounter, "no region knows counter 'x'. A counter is created by", api.mint("x"), [ABSENT, other])
+        for other in (ABSENT, SILENT, GONE)
+    ),
+    (UnknownCounter, "nobody knows counter 'x'", api.mint("x"), [ABSENT]),
+    (UnknownCounter, "its region doesn't know counter 'x'", api.mint("x", 1, "k"), [ABSENT]),
+    *(
+        (UnknownOwner, "no region knows 17 of counter 'x': there is no such counter, or", api.owner("x", 17), found)
+        for found in ([ABSENT, ABSENT], [SILENT, ABSENT])
+    ),
+    (Refused, "a refuses the request: 403: why", api.mint("x"), [FORBIDDEN, FORBIDDEN]),
+    (Refused, "b refuses the request: 403: why", api.mint("x"), [ABSENT, FORBIDDEN]),
+    (Unavailable, "counter 'x': no URL that responded leads to a region of the layout:", api.mint("x"), [GONE, GONE]),
+]
 
 
-@pytest.mark.parametrize("first", [ABSENT, SILENT])
-def test_an_integer_that_no_region_was_granted_has_no_owner(first: Failure) -> None:
-    scene = Scene(a=[first], b=[ABSENT])
+@pytest.mark.parametrize(("kind", "message", "request_", "answers"), ERRORS)
+def test_an_error_that_no_retry_would_help_comes_at_once(
+    kind: type[Exception], message: str, request_: ApiRequest[Any], answers: list[Failure]
+) -> None:
+    scene = scene_of(answers)
 
-    with pytest.raises(UnknownOwner, match="no region has been granted it yet"):
-        scene.run(api.owner("x", 17))
-    assert scene.asked == ["a", "b"]
-    assert scene.regions.known("b") == "not measured", "it did what it should"
-
-
-def test_it_is_not_unknown_while_a_region_may_know_it() -> None:
-    with pytest.raises(Unavailable):
-        Scene(a=[ABSENT], b=[BUSY]).run()
-    assert Scene(a=[ABSENT], b=[BUSY, BUSY, BLOCK]).run() == BLOCK
+    with pytest.raises(kind, match=f"^{re.escape(message)}"):
+        scene.run(request_)
+    assert scene.asked == ["a", "b"][: len(answers)]
+    noted = [answer.reason for answer in answers if request_.count or answer is not ABSENT]
+    assert [*scene.regions.reasons().values()] == noted, "who wasn't granted an integer did what it should"
 
 
-def test_what_nobody_allows_is_refused() -> None:
-    with pytest.raises(Refused) as refused:
-        Scene(a=[FORBIDDEN], b=[FORBIDDEN]).run()
-    assert refused.value.status == 403
+ADVICE = "; only the key's region can return its integer again"
 
 
-def test_if_all_have_left_it_says_so_at_once() -> None:
-    scene = Scene(a=[GONE], b=[GONE])
+@pytest.mark.parametrize(
+    ("message", "key", "answers"),
+    [
+        ("counter 'x': no region succeeded within 5 s:", None, [BUSY]),
+        (f"counter 'x': no region succeeded within 5 s{ADVICE}", "k", [BUSY]),
+        ("counter 'x': no region succeeded within 5 s:", "k", [BUSY, BUSY]),
+        ("counter 'x': no region succeeded within 5 s:", None, [ABSENT, BUSY]),
+        ("a: 0: why; counter 'x': no region succeeded within 5 s:", None, [SILENT, SILENT]),
+    ],
+)
+def test_after_the_deadline_the_error_says_what_is_known(message: str, key: str | None, answers: list[Failure]) -> None:
+    with pytest.raises(Unavailable, match=f"^{re.escape(message)}"):
+        scene_of(answers).run(api.mint("x", 1, key))
 
-    with pytest.raises(Unavailable, match="no URL that responded leads to a region of the layout"):
-        scene.run()
-    assert scene.asked == ["a", "b"]
+
+@pytest.mark.parametrize(("key", "asked", "counts"), [(None, ["a", "a"], [1000, 7]), ("k", ["a", "b"], [1000, 1000])])
+def test_a_region_with_fewer_left_is_asked_for_those(key: str | None, asked: list[str], counts: list[int]) -> None:
+    """Unless there is a key, which is for one count."""
+    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7), MintedBlock("a", 1, 3, 7)], b=[BLOCK])
+    scene.run(api.mint("", 1000, key))
+
+    assert (scene.asked, scene.counts) == (asked, counts)
 
 
 def test_what_may_help_is_said_once() -> None:
@@ -185,21 +219,7 @@ def test_what_may_help_is_said_once() -> None:
         Scene(a=[gone], b=[ABSENT]).run()
 
 
-def test_a_region_with_fewer_left_is_asked_for_those() -> None:
-    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7), MintedBlock("a", 1, 3, 7)], b=[BLOCK])
-
-    assert scene.run(api.mint("", 1000)).count == 7
-    assert (scene.asked, scene.counts) == (["a", "a"], [1000, 7])
-
-
-def test_a_key_keeps_its_count() -> None:
-    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7)], b=[BLOCK])
-    scene.run(api.mint("", 1000, "k"))
-
-    assert scene.counts == [1000, 1000]
-
-
-def test_an_error_of_a_call_that_asked_nobody_says_why_the_regions_failed_before() -> None:
+def test_a_call_that_asked_nobody_says_why_regions_failed_before() -> None:
     scene = Scene(a=[SILENT], b=[BUSY])
     with pytest.raises(Unavailable):
         scene.run(seconds=5)
@@ -208,10 +228,3 @@ def test_an_error_of_a_call_that_asked_nobody_says_why_the_regions_failed_before
         scene.run(seconds=0)
 
     assert error.value.reasons == {"a": "0: why", "b": "503: why"}
-
-
-def test_a_region_that_lacks_a_counter_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(UnknownCounter):
-        Scene(a=[failure(FailureKind.ABSENT)], b=[failure(FailureKind.ABSENT)]).run()
-
-    assert caplog.records == []

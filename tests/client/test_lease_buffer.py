@@ -1,32 +1,22 @@
 """How much is leased, when, and for how long."""
 
+import ctypes
 import threading
+from collections.abc import Callable
 from itertools import count
 
 import pytest
 from global_integers.minting.api import MintedBlock
-from global_integers.minting.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, LeaseBuffer, Locked
+from global_integers.minting.lease_buffer import UNUSED, FetchTurn, LeaseBuffer, Locked
 
-from tests.client.clients import Clock, Lines
+from tests.client.clients import Bell, Clock, Lines, in_a_child
+from tests.client.region_proxies import HANG
 
 CALLERS = count(1)
 """Each caller has a number of its own."""
 
 
-class Bell:
-    """A signal, and who is called by it."""
-
-    def __init__(self) -> None:
-        self.rung = False
-
-    def wake(self) -> None:
-        self.rung = True
-
-    async def wait(self, seconds: float) -> bool:
-        return self.rung
-
-
-def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseBuffer:
+def filled(*counts: int, most: int = 1000, clock: Callable[[], float] | None = None) -> LeaseBuffer:
     """Return a buffer for which blocks of so many integers were fetched: from 1 on, one stride apart."""
     buffer = LeaseBuffer(most, 60, clock or Clock())
     first = 1
@@ -89,7 +79,7 @@ def test_a_busy_process_takes_ever_larger_blocks() -> None:
         supply.next()
         supply.clock.now += 0.0001
 
-    assert supply.sizes[:5] == [1, GROWTH, GROWTH**2, GROWTH**3, GROWTH**4]
+    assert supply.sizes[:5] == [1, 4, 16, 64, 256]
     assert max(supply.sizes) == 1000
     assert len(supply.sizes) < 35
 
@@ -103,15 +93,16 @@ def test_a_block_lasts_some_seconds() -> None:
     assert 100 <= supply.sizes[-1] <= 250
 
 
-def test_the_next_block_is_fetched_ahead() -> None:
-    buffer = filled(1000)
+@pytest.mark.parametrize("size", [10, 1000])
+def test_the_next_block_is_fetched_ahead(size: int) -> None:
+    buffer = filled(size)
 
     assert not buffer.is_low
-    buffer.take_many(1000 // SPLIT)
+    buffer.take_many(size // 10)
     assert not buffer.is_low
     buffer.take_many(1)
     assert buffer.is_low
-    assert buffer.left == 1000 - 1000 // SPLIT - 1
+    assert buffer.left == size - size // 10 - 1
     turns = [FetchTurn(next(CALLERS), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
@@ -119,7 +110,7 @@ def test_the_next_block_is_fetched_ahead() -> None:
 
 
 def test_small_blocks_are_not_fetched_ahead() -> None:
-    buffer = filled(SPLIT - 1)
+    buffer = filled(9)
     buffer.take_many(1)
 
     assert not buffer.is_low
@@ -212,6 +203,7 @@ class Crowd:
 def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
     crowd = Crowd(10)
     assert crowd.sizes == {0: 1}
+    assert [turn.waits for turn in crowd.turns] == [False] + [True] * 9
     crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
     assert crowd.turns[0].integer == 1
     assert crowd.woken == [False] + [True] * 9
@@ -220,7 +212,7 @@ def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
     assert crowd.sizes == {0: 9}
 
 
-def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
+def test_a_crowd_of_more_than_a_lease_fetches_several_blocks() -> None:
     crowd = Crowd(10, most=2)
     crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
 
@@ -232,7 +224,7 @@ def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
     assert [crowd.all_of(number)[0] for number in range(1, 9, 2)] == [3, 5, 7, 9]
 
 
-def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
+def test_a_block_is_shared_out_evenly_among_those_who_wait() -> None:
     crowd = Crowd(7, used=250, seconds=0.1)
     ((number, size),) = crowd.sizes.items()
 
@@ -256,9 +248,20 @@ def test_if_a_block_does_not_come_those_who_wait_try_again() -> None:
     assert crowd.sizes, "nobody waits for what doesn't come"
 
 
-def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None:
+def test_if_two_of_several_blocks_do_not_come_one_tries_again() -> None:
+    crowd = Crowd(10, most=2)
+    crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
+    crowd.arrive(9)
+    crowd.buffer.end(crowd.turns[0])
+    crowd.buffer.end(crowd.turns[2])
+
+    assert len(crowd.sizes) == 5, "three blocks come, with an integer each for others, of whom there are four"
+    assert crowd.woken == [False, True] + [False] * 7
+
+
+def test_a_smaller_block_serves_those_who_wait_longest() -> None:
     crowd = Crowd(4, used=1)
-    assert crowd.sizes == {0: GROWTH}
+    assert crowd.sizes == {0: 4}
 
     crowd.buffer.add(MintedBlock("a", 5, 1, 2), crowd.turns[0])
 
@@ -266,38 +269,39 @@ def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None
     assert crowd.woken == [False] + [True] * 3
 
 
-def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
+@pytest.mark.parametrize("first", ["used up", "expired"])
+def test_who_comes_later_gets_the_oldest_share_that_has_integers(first: str) -> None:
     crowd = Crowd(2, used=2)
-    crowd.buffer.add(MintedBlock("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
-    left = crowd.buffer.left
-
-    late = FetchTurn(next(CALLERS), Bell())
-    crowd.buffer.begin(late)
-    assert late.size, "it fetches, since both may come back"
-    crowd.buffer.end(late)
-    crowd.clock.now += UNUSED
-    taken = [FetchTurn(next(CALLERS), Bell()) for _ in range(left)]
-    for turn in taken:
-        crowd.buffer.begin(turn)
-    assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
-    assert crowd.buffer.left < left
-
-
-def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
-    crowd = Crowd(2, used=2)
+    began = crowd.clock.now
     crowd.buffer.add(MintedBlock("a", 11, 1, 6), crowd.turns[0])
-    crowd.turns, crowd.clock.now = [], crowd.clock.now + UNUSED
+    if first == "used up":
+        crowd.all_of(0)
+        early = FetchTurn(next(CALLERS), Bell())
+        crowd.buffer.begin(early)
+        assert early.size, "it fetches, since both may come back"
+        crowd.buffer.end(early)
+        crowd.clock.now = began + UNUSED
+    else:
+        crowd.clock.now = began + 59.5
+        crowd.arrive(2)  # they get the first two shares
+        crowd.arrive(2)
+        crowd.buffer.add(MintedBlock("a", 101, 1, 6), next(turn for turn in crowd.turns if turn.size))
+        crowd.clock.now = began + 60
 
-    me = next(CALLERS)
-    mine: list[int] = []
-    for _ in range(3):
+    me, mine = next(CALLERS), list[int]()
+    for _ in range(2):
         turn = FetchTurn(me, Bell())
         crowd.buffer.begin(turn)
-        crowd.buffer.end(turn)
-        mine += [turn.integer] if turn.integer else []
+        mine.append(turn.integer)
 
-    assert mine == sorted(set(mine))
-    assert len(mine) == 3
+    assert mine == ([14, 15] if first == "used up" else [102, 103])
+
+
+def test_what_nobody_else_waits_for_is_for_everyone() -> None:
+    crowd = Crowd(1, used=5)
+    crowd.buffer.add(MintedBlock("a", 11, 1, 4), crowd.turns[0])
+
+    assert (crowd.turns[0].integer, crowd.buffer.take_many(9)) == (11, [12, 13, 14])
 
 
 def test_who_fetches_does_not_wait_for_itself() -> None:
@@ -312,7 +316,7 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 
 
 @pytest.mark.parametrize("at", range(1, 40))
-def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
+def test_a_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
     """Whoever fetches could not bring the block: its thread would wait for the handler's."""
     crowd = Crowd(2, used=5)
     handler, inside = FetchTurn(next(CALLERS), Bell()), list[bool]()
@@ -329,8 +333,12 @@ def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int)
     assert not (inside == [True] and handler.waits)
     if handler.alone:
         crowd.buffer.add(MintedBlock("a", 1001, 1, 1), handler)
-        assert handler.integer == 1001
+        assert (handler.size, handler.integer) == (1, 1001)
     crowd.buffer.end(handler)
+    again = FetchTurn(crowd.turns[0].caller, Bell())
+    crowd.buffer.begin(again)
+    assert again.size == crowd.turns[0].size, "the handler's block says nothing of the demand"
+    crowd.buffer.end(again)
 
     crowd.buffer.add(MintedBlock("a", 2001, 1, crowd.turns[0].size), crowd.turns[0])
     assert crowd.turns[0].integer >= 2001
@@ -345,7 +353,7 @@ def test_a_turn_whose_call_is_gone_is_waited_for_no_longer() -> None:
     assert crowd.sizes
 
 
-def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:
+def test_a_turn_that_was_interrupted_leaves_nothing_behind() -> None:
     crowd = Crowd(3, used=5)
     for turn in crowd.turns:
         crowd.buffer.end(turn)
@@ -353,3 +361,30 @@ def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:
 
     crowd.arrive(1)
     assert crowd.sizes
+
+
+def test_a_forked_child_neither_waits_nor_hands_anything_out() -> None:
+    """C code forks, without Python's hooks, while another thread is in the buffer: its lock stays locked."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread().name == "other":
+            inside.set()
+            go_on.wait(HANG)
+        return 1000.0
+
+    buffer, turn = filled(50, clock=clock), FetchTurn(next(CALLERS), Bell())
+    other = threading.Thread(target=buffer.take_many, args=(1,), name="other")
+
+    def use() -> list[object]:
+        buffer.begin(turn)
+        got = [turn.integer, turn.size, turn.waits]
+        buffer.add(MintedBlock("a", 1001, 1, 3), turn)
+        buffer.end(turn)
+        return [*got, turn.integer, buffer.take_many(5)]
+
+    other.start()
+    inside.wait(HANG)
+    assert in_a_child(ctypes.PyDLL(None).fork, use) == [0, 0, False, 1001, []]
+    go_on.set()
+    other.join()

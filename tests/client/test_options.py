@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import AsyncIntegers, Integers
+from global_integers import AsyncIntegers, Event, Integers
 from global_integers.minting import api
 from global_integers.minting.api import Failure, FailureKind, checked_counter, key_header
 from global_integers.minting.options import ClientSettings, Options, urls_from
@@ -90,14 +90,6 @@ def test_a_url_needs_no_final_slash() -> None:
     assert Options({"eu-west-1": "https://host/path"}).urls == {"eu-west-1": "https://host/path/"}
 
 
-@pytest.mark.parametrize("document", [URLS, {"urls": URLS, "regions": ["eu-west-1"], "coordinator": "x"}])
-def test_urls_are_json_or_a_file_with_it(document: dict[str, Any], tmp_path: Path) -> None:
-    file = tmp_path / "outputs.json"
-    file.write_text(json.dumps(document))
-
-    assert urls_from(json.dumps(document)) == urls_from(str(file)) == URLS
-
-
 def test_urls_are_also_lines_of_regions(tmp_path: Path) -> None:
     shown, file = as_text(URLS), tmp_path / "urls"
     file.write_text(f"{shown}\n")
@@ -149,31 +141,37 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
         Integers.from_env(leese=3)  # pyright: ignore[reportCallIssue]
 
 
+DOMAIN, LOCAL = "https://integers.example.com/", "http://127.0.0.1:50001/"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("outputs", "expected"),
     [
-        "https://integers.example.com/",
-        '{"domainUrl": "https://integers.example.com/", "regions": ["eu-west-1"]}',
-        '{"domainUrl": "https://integers.example.com/", "urls": {}}',
-        '{"domainUrl": "https://integers.example.com/", "urls": {"eu-west-1": "https://eu-west-1.integers.example.com/"}}',
+        ({"domainUrl": DOMAIN, "regions": ["eu-west-1"]}, DOMAIN),
+        ({"domainUrl": DOMAIN, "urls": {}}, DOMAIN),
+        ({"domainUrl": DOMAIN, "urls": {"eu-west-1": "https://eu-west-1.integers.example.com/"}}, DOMAIN),
+        ({"domainUrl": DOMAIN, "urls": URLS}, URLS),
+        ({"domainUrl": DOMAIN, "localDomainUrl": LOCAL, "urls": {}}, LOCAL),
+        ({"domainUrl": DOMAIN, "localDomainUrl": LOCAL, "urls": URLS}, URLS),
+        ({"domainUrl": DOMAIN, "localDomainUrl": 5, "urls": {}}, DOMAIN),
+        ({"urls": URLS, "regions": ["eu-west-1"], "coordinator": "x"}, URLS),
+        (URLS, URLS),
     ],
 )
-def test_a_domain_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert urls_from(text) == "https://integers.example.com/"
-    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", text)
+def test_urls_come_before_a_domain(
+    outputs: dict[str, Any], expected: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in JSON, or in a file with it."""
+    file = tmp_path / "outputs.json"
+    file.write_text(json.dumps(outputs))
+
+    assert urls_from(json.dumps(outputs)) == urls_from(str(file)) == expected
+    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", str(file))
     assert Integers.from_env(prefer="eu-west-1").client.options.prefer == "eu-west-1"
 
 
-def test_urls_come_before_the_domain() -> None:
-    assert urls_from(json.dumps({"domainUrl": "https://integers.example.com/", "urls": URLS})) == URLS
-
-
-def test_on_one_machine_it_stands_for_the_domain() -> None:
-    domain, local = "https://integers.example.com/", "http://127.0.0.1:50001/"
-
-    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": local, "urls": {}})) == local
-    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": local, "urls": URLS})) == URLS
-    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": 5, "urls": {}})) == domain
+def test_a_domain_stands_for_urls() -> None:
+    assert urls_from(DOMAIN) == DOMAIN
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:
@@ -224,3 +222,30 @@ def test_a_client_is_shared_and_never_copied(copied: Callable[[object], object])
         with pytest.raises(TypeError, match="can't be copied or pickled; share it"):
             copied(original)
     assert integers["orders"] is integers["orders"]
+
+
+WRONG: list[tuple[str, Callable[[Integers], object]]] = [
+    ("'Orders' is not a counter's name", lambda integers: integers["Orders"]),
+    ("'Orders' is not a counter's name", lambda integers: integers.create("Orders")),
+    ("-1 is not an integer from 0 on", lambda integers: integers.take(-1)),
+    ("count 100001 is not", lambda integers: integers.take(100_001, key="k")),
+    ("key 'two words' is not", lambda integers: integers.next(key="two words")),
+    ("0 is not an integer from 1 to", lambda integers: integers.owner(0, "orders")),
+    ("9007199254740992 is not an integer from 1 to", lambda integers: integers.owner(2**53, "orders")),
+]
+
+
+@pytest.mark.parametrize(("message", "call"), WRONG)
+def test_what_is_wrong_is_refused_before_anything_is_sent(message: str, call: Callable[[Integers], object]) -> None:
+    events: list[Event] = []
+    with Integers(URLS, observer=events.append) as integers, pytest.raises(ValueError, match=message):
+        call(integers)
+    assert events == []
+
+
+@pytest.mark.parametrize("item", ["orders", 7])
+def test_looking_for_something_by_minting_is_refused(item: object) -> None:
+    integers = Integers(URLS)
+    for counter in (integers, integers["orders"]):
+        with pytest.raises(TypeError, match=r"integers\.owner\(n\) says who mints n"):
+            _ = item in counter

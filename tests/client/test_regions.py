@@ -2,34 +2,33 @@
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
+from math import inf
 
 import pytest
 from global_integers.minting.api import Failure, FailureKind
-from global_integers.minting.failover import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions, order_of
+from global_integers.minting.failover import CLEARLY_NEARER, FIRST_PAUSE, LONGEST_PAUSE, REFRESH, Regions, order_of
 
-from tests.client.clients import Clock
+from tests.client.clients import Bell, Clock
 
 BUSY = Failure(FailureKind.TRANSIENT, "503: busy")
+LATER = Failure(FailureKind.TRANSIENT, "503", retry_after=5)
 SILENT = Failure(FailureKind.SILENT, "no response")
 NAMES = ["far", "near", "middle"]
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
-def regions(clock: Clock, prefer: str | None = None) -> Regions:
-    made = Regions(NAMES, prefer, clock, spread=max)
+def regions(clock: Clock, prefer: str | None = None, spread: Callable[[float, float], float] = max) -> Regions:
+    made = Regions(NAMES, prefer, clock, spread)
     made.to_check()
-    for name, seconds in {"far": 0.3, "near": 0.01, "middle": 0.1}.items():
+    for name, seconds in {"far": 5.0, "near": 0.01, "middle": 0.1}.items():
         made.checked(name, True, seconds)
     return made
 
 
 def is_healthy(known: Regions) -> bool:
     return "left alone" not in known.known("near")
-
-
-def test_the_nearest_comes_first() -> None:
-    assert regions(Clock()).order() == ["near", "middle", "far"]
 
 
 def test_a_preferred_region_comes_first_while_it_is_healthy() -> None:
@@ -45,14 +44,28 @@ def test_unmeasured_the_order_is_that_of_the_settings() -> None:
     assert Regions(NAMES).order() == NAMES
 
 
-def test_a_region_that_failed_comes_last_for_a_pause() -> None:
-    clock = Clock()
-    known = regions(clock)
-    known.failed("near", clock.now, BUSY)
+PAUSES: dict[str, tuple[Callable[[Regions, float], object], float]] = {
+    "a call": (lambda known, now: known.failed("near", now, BUSY), FIRST_PAUSE),
+    "a second call": (lambda known, now: [known.failed("near", now, BUSY) for _ in range(2)], 2 * FIRST_PAUSE),
+    "calls together": (lambda known, now: [known.failed("near", now - 3, BUSY) for _ in range(8)], FIRST_PAUSE),
+    "a call, asked to wait": (lambda known, now: known.failed("near", now, LATER), 5),
+    "a health check": (lambda known, _: known.checked("near", BUSY, 0.01), FIRST_PAUSE),
+    # Health is of the default counter: it must not keep a region from all other counters for seconds.
+    "a health check, asked to wait": (lambda known, _: known.checked("near", LATER, 0.01), FIRST_PAUSE),
+}
 
+
+@pytest.mark.parametrize("failed", PAUSES)
+def test_a_region_that_failed_comes_last_for_a_pause(failed: str) -> None:
+    fail, pause = PAUSES[failed]
+    clock = Clock()
+    known, began = regions(clock), clock.now
+    fail(known, began)
+
+    clock.now = began + 0.99 * pause
     assert known.order() == ["middle", "far", "near"]
-    clock.now += 0.3
-    assert known.order()[0] == "near"
+    clock.now = began + pause
+    assert known.order() == ["near", "middle", "far"]
 
 
 def test_pauses_grow_and_begin_again_after_an_answer() -> None:
@@ -70,29 +83,20 @@ def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     assert LONGEST_PAUSE <= pauses[-1] <= LONGEST_PAUSE + 0.1
     assert known.answered("near")
     known.failed("near", clock.now, BUSY)
-    clock.now += 0.3
+    clock.now += FIRST_PAUSE
     assert is_healthy(known)
+    assert [known.answered("near"), known.answered("near")] == [True, False]
 
 
-def test_calls_that_fail_together_count_once() -> None:
+def test_a_pause_is_at_least_half_as_long() -> None:
     clock = Clock()
-    known = regions(clock)
-    began = clock.now
-    clock.now += 3
-    for _ in range(8):
-        known.failed("near", began, BUSY)
+    known = regions(clock, spread=min)
+    known.failed("near", clock.now, BUSY)
 
-    clock.now += 0.3
-    assert is_healthy(known)
-
-
-def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
-    clock = Clock()
-    known = regions(clock)
-    known.failed("near", clock.now, Failure(FailureKind.TRANSIENT, "503", retry_after=5))
-    clock.now += 4.9
-
+    clock.now += 0.49 * FIRST_PAUSE
     assert not is_healthy(known)
+    clock.now += 0.02 * FIRST_PAUSE
+    assert is_healthy(known)
 
 
 def test_a_silent_region_comes_back_by_a_health_check() -> None:
@@ -112,17 +116,6 @@ def test_a_silent_region_comes_back_by_a_health_check() -> None:
     assert known.order()[0] == "near"
 
 
-def test_a_check_that_was_given_up_is_due_again() -> None:
-    clock = Clock()
-    known = regions(clock)
-    clock.now += REFRESH
-    assert known.to_check() == NAMES
-    known.uncheck("near")
-
-    assert is_healthy(known)
-    assert known.to_check() == ["near"]
-
-
 def test_latencies_are_measured_again_after_a_while() -> None:
     clock = Clock()
     known = regions(clock)
@@ -130,6 +123,44 @@ def test_latencies_are_measured_again_after_a_while() -> None:
     assert known.to_check() == []
     clock.now += REFRESH
     assert known.to_check() == NAMES
+    known.uncheck("near")  # it was given up
+    assert is_healthy(known)
+    assert known.to_check() == ["near"]
+    known.uncheck()
+    assert known.to_check() == NAMES
+
+
+def test_a_single_region_is_not_measured() -> None:
+    assert Regions(["a"]).to_check() == []
+    assert Regions(["a"]).known("a") == "not measured"
+    assert Regions(["a", "b"]).to_check() == ["a", "b"]
+
+
+def test_a_health_check_says_how_a_region_is() -> None:
+    known = regions(Clock())
+
+    assert known.checked("near", SILENT, 3) == (False, None, "no response")
+    assert known.checked("near", BUSY, 0.01) == (False, 0.01, "503: busy")
+    assert known.checked("near", True, 0.01) == (True, 0.01, "")
+    assert known.known("far") == "5000 ms"
+
+
+@pytest.mark.parametrize("answers", [{"near": True}, dict.fromkeys(NAMES, BUSY)], ids=["healthy", "all failed"])
+def test_calls_wait_until_a_region_is_healthy_or_all_failed(answers: dict[str, object]) -> None:
+    known = Regions(NAMES)
+    bell = known.wait_for_first(Bell)
+    assert isinstance(bell, Bell)
+    for name, answer in answers.items():
+        assert not bell.rung
+        known.checked(name, answer, 0.01)
+
+    assert bell.rung
+    assert known.wait_for_first(Bell) is None
+
+
+def test_with_a_single_or_preferred_region_nobody_waits() -> None:
+    for known in (Regions(["a"]), Regions(NAMES, prefer="far")):
+        assert known.wait_for_first(Bell) is None
 
 
 def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
@@ -140,37 +171,41 @@ def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
         known.checked("near", True, 0.1)
         known.checked("middle", True, 0.1 * CLEARLY_NEARER + 0.01)
     assert known.order()[0] == "near"
+    known.replace(["middle", "near"], "domain")
+    assert known.order() == ["near", "middle", "domain"], "it stays the nearest"
     for _ in range(50):
         known.checked("middle", True, 0.1 * CLEARLY_NEARER - 0.01)
     assert known.order()[0] == "middle"
 
 
-def test_an_unhealthy_region_is_left_alone_until_its_pause_is_over() -> None:
-    clock = Clock()
-    known = regions(clock)
-    known.checked("near", BUSY, 0.01)
-
-    assert known.order() == ["middle", "far", "near"]
-    clock.now += 0.3
+def test_if_the_nearest_leaves_another_one_stays_the_nearest() -> None:
+    known = regions(Clock())
     assert known.order()[0] == "near"
+    known.replace(["far", "middle"], "domain")
+    assert known.order() == ["middle", "far", "domain"]
+    for _ in range(50):
+        known.checked("far", True, 0.09)
+
+    assert known.order()[0] == "middle"
 
 
-def test_a_health_check_leaves_a_region_alone_only_for_the_usual_pause() -> None:
-    """Health is of the default counter: it must not keep a region from all other counters for seconds."""
-    clock = Clock()
-    known = regions(clock)
-    known.checked("near", Failure(FailureKind.TRANSIENT, "503", retry_after=5), 0.01)
-    assert not is_healthy(known)
-    clock.now += 0.3
-
-    assert is_healthy(known)
+ABSENT = Failure(FailureKind.ABSENT, "404: why")
+LEVELS: dict[str, tuple[Callable[[Regions], object], list[str]]] = {
+    "a call": (lambda known: known.failed("near", inf, BUSY), ["WARNING", "DEBUG"]),
+    "a counter it lacks": (lambda known: known.failed("near", inf, ABSENT), ["DEBUG", "DEBUG"]),
+    "a health check": (lambda known: known.checked("near", ABSENT, 0.01), ["WARNING", "DEBUG"]),
+}
 
 
-def test_a_health_check_that_finds_nothing_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("failed", LEVELS)
+def test_a_region_that_fails_is_a_warning_once(failed: str, caplog: pytest.LogCaptureFixture) -> None:
+    fail, levels = LEVELS[failed]
+    known = regions(Clock())
     with caplog.at_level(logging.DEBUG, "global_integers"):
-        regions(Clock()).checked("near", Failure(FailureKind.ABSENT, "404: why"), 0.01)
+        fail(known)
+        fail(known)
 
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert [record.levelname for record in caplog.records] == levels
 
 
 def test_a_keys_order_is_not_that_of_the_settings() -> None:
@@ -179,11 +214,9 @@ def test_a_keys_order_is_not_that_of_the_settings() -> None:
 
 
 def test_a_keys_region_stays_as_it_is() -> None:
-    assert [order_of(key, THREE)[0] for key in ("order-17", "order-18", "a")] == [
-        "eu-west-1",
-        "us-east-1",
-        "ap-southeast-2",
-    ]
+    first = {key: order_of(key, THREE)[0] for key in ("order-17", "order-18", "a")}
+
+    assert first == {"order-17": "eu-west-1", "order-18": "us-east-1", "a": "ap-southeast-2"}
 
 
 def test_keys_are_spread_over_the_regions() -> None:

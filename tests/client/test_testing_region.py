@@ -126,33 +126,6 @@ def test_a_fault_is_the_functions_own_response(fault: Fault) -> None:
         assert answered(near, api.mint("orders")) == of_function(FAULTS[fault], MintRequest("orders"), near.name)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_region_that_is_used_up_waits_for_more(count: int) -> None:
-    """Its home region can't be asked: otherwise, it has more after seconds."""
-    reached = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=False, attributes={}))
-    with Stack(REGIONS) as stack:
-        near, other, _ = stack.regions
-        keyed = answered(near, api.mint("integers", 2, "cart-1"))
-        near.fail("used up")
-        asked: list[tuple[Sent, Exception, Request]] = [
-            (api.mint("integers", count), reached, MintRequest("integers", count)),
-            (api.mint("nothing", count), NoItem(), MintRequest("nothing", count)),
-            (api.health(), reached, CounterRequest("health", "integers")),
-            (api.owner("integers", 7), LayoutUnknown(reached.item), OwnerOf("integers", 7)),
-        ]
-        for sent, error, request in asked:
-            assert answered(near, sent) == of_function(error, request, near.name)
-        again = answered(near, api.mint("integers", 2, "cart-1"))
-        assert (again[1]["idempotency-replayed"], again[2]) == ("true", keyed[2])
-        assert answered(near, api.owner("integers", 4))[2]["minted"] is True
-        status = answered(near, api.status("integers"))[2]
-        why = of_function(reached, CounterRequest("status", "integers"), near.name)[2]["detail"]
-        assert (status["ok"], status["reason"], status["fenced"], status["ceiling"]) == (False, why, False, 4)
-        assert status["regions"] == answered(other, api.status("integers"))[2]["regions"] == REGIONS
-        near.recover()
-        assert answered(near, api.mint("integers"))[2]["first"] == 7
-
-
 def test_after_a_jump_a_region_answers_for_its_epoch() -> None:
     layouts = [lattice.Layout(epoch, 1 + (epoch - 1) * 3 * region.WINDOW, tuple(REGIONS)) for epoch in (1, 2, 3)]
     with Stack(REGIONS, max_counters=9) as stack:
@@ -175,21 +148,27 @@ def test_after_a_jump_a_region_answers_for_its_epoch() -> None:
             stack.jump()
 
 
-def test_a_region_that_left_says_who_mints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEAVING", "eu-west-1,ap-southeast-2")
-    fenced = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=True, attributes={}))
+@pytest.mark.parametrize("fault", ["used up", "left"])
+def test_a_region_that_mints_no_more_says_why(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The home region of one that is used up can't be asked: otherwise, it has more after seconds."""
+    left = fault == "left"
+    if left:
+        monkeypatch.setenv("LEAVING", "eu-west-1,ap-southeast-2")
+    reached = CeilingReached(CounterItem(issued=4, stride=3, ceiling=4, epoch=1, fenced=left, attributes={}))
     with Stack(REGIONS) as stack:
         near, other, _ = stack.regions
         keyed = answered(near, api.mint("integers", 2, "cart-1"))
-        near.fail("left")
+        near.fail(fault)
         asked: list[tuple[Sent, Exception, Request]] = [
-            (api.mint("integers"), fenced, MintRequest("integers")),
-            (api.mint("integers", 1, "cart-2"), NoItem(), MintRequest("integers", 1, "cart-2")),
+            (api.mint("integers"), reached, MintRequest("integers")),
+            (api.mint("integers", 2), reached, MintRequest("integers", 2)),
             (api.mint("nothing"), NoItem(), MintRequest("nothing")),
+            (api.mint("nothing", 2), NoItem(), MintRequest("nothing", 2)),
+            (api.mint("integers", 1, "cart-2"), NoItem() if left else reached, MintRequest("integers", 1, "cart-2")),
+            (api.mint(""), reached, MintRequest("integers")),
+            (api.health(), reached, CounterRequest("health", "integers")),
+            (api.owner("integers", 7), LayoutUnknown(reached.item), OwnerOf("integers", 7)),
             (api.owner("nothing", 1), NoItem(), OwnerOf("nothing", 1)),
-            (api.mint(""), fenced, MintRequest("integers")),
-            (api.health(), fenced, CounterRequest("health", "integers")),
-            (api.owner("integers", 7), LayoutUnknown(fenced.item), OwnerOf("integers", 7)),
         ]
         for sent, error, request in asked:
             assert answered(near, sent) == of_function(error, request, near.name)
@@ -197,11 +176,12 @@ def test_a_region_that_left_says_who_mints(monkeypatch: pytest.MonkeyPatch) -> N
         assert (again[1]["idempotency-replayed"], again[2]) == ("true", keyed[2])
         assert answered(near, api.owner("integers", 4))[2]["minted"] is True
         status = answered(near, api.status("integers"))[2]
-        gone = of_function(fenced, MintRequest("integers"), near.name)[2]["detail"]
-        assert (status["ok"], status["reason"], status["fenced"], status["ceiling"]) == (False, gone, True, 4)
-        assert status["regions"] == answered(other, api.status("integers"))[2]["regions"] == REGIONS[1:]
+        request = MintRequest("integers") if left else CounterRequest("status", "integers")
+        why = of_function(reached, request, near.name)[2]["detail"]
+        assert (status["ok"], status["reason"], status["fenced"], status["ceiling"]) == (False, why, left, 4)
+        assert status["regions"] == answered(other, api.status("integers"))[2]["regions"] == REGIONS[left:]
         unknown = answered(other, api.owner("integers", 4))[2]
-        assert (unknown["region"], unknown["minted"], "ask" in unknown) == ("us-east-1", None, False)
+        assert (unknown["region"], unknown["minted"], "ask" in unknown) == ("us-east-1", None, not left)
         near.recover()
         assert answered(near, api.mint("integers"))[2]["first"] == 7
 
