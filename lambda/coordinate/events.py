@@ -24,6 +24,12 @@ from .protocol.run import Create, Delete, Grant, Run, ScheduledRun
 ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back", "counters")
 """What an event may ask for: one of these."""
 
+OF_OPERATORS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("schedule", "create", "delete", "back"), ()),
+    "counters": ("after", "rate"),
+}
+"""What operators ask for, and the keys beside it. There are no others: a misspelt one would change what is done."""
+
 KEYS = (*ASKED, "after", "count", "follows", "rate", "requested")
 CHECK_KEYS = ("build", "chosen", "code", "counter", "digest", "paused", "region", "version")
 RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
@@ -120,6 +126,11 @@ def request_of(event: Mapping[str, Any]) -> Request:
             'before the newest build, {"back": true}; to list all counters, {"counters": true}. Only a deployment '
             "sends anything else."
         )
+    (what,) = asked
+    strays = sorted({*event} - {what, *OF_OPERATORS.get(what, event)})
+    if strays:
+        known = f"only {' and '.join(OF_OPERATORS[what])}" if OF_OPERATORS[what] else "and no other"
+        raise Refused(f"{strays[0]}: there is no such key beside {what}, {known}. Nothing was changed.")
     if "create" in event:
         created = _counters(event, "create")
         for counter in RESERVED.intersection(created):
@@ -245,7 +256,7 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
 
 def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
     for key in event:
-        near = get_close_matches(key, keys, n=1) if key not in keys else []
+        near = get_close_matches(key, keys, n=1, cutoff=0.75) if key not in keys else []
         if near:
             raise Refused(f"{where}{key}: there is no such key; did you mean {near[0]}?")
 

@@ -27,6 +27,8 @@ from typing import Any
 from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs]
 from ministack.services import eventbridge, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
+from local.paths import state_folder
+
 ACTIONS = {"GET": "GetAlias", "PUT": "UpdateAlias", "DELETE": "DeleteAlias"}
 """Method → action of a call about one alias."""
 
@@ -166,7 +168,10 @@ def _with_its_urls(functions: Any, numbers: dict[tuple[str, ...], int]) -> Calla
 
 
 def _with_lasting_url(functions: Any) -> Callable[..., Response]:
-    """Give a function that is made again the same URL: it depends on account, region, name and qualifier only."""
+    """Give a function that is made again the same URL: it depends on its name and place, and on the state's folder.
+
+    So clients of a stack that has ended don't mint from another checkout's, which may have taken the port.
+    """
     create: Callable[..., Response] = functions._create_function_url_config
 
     @wraps(create)
@@ -176,7 +181,7 @@ def _with_lasting_url(functions: Any) -> Callable[..., Response]:
             return response
         key = functions._url_config_key(name, qualifier)
         account, region = functions.get_account_id(), functions.get_region()
-        id_ = sha256(f"{account}:{region}:{key}".encode()).hexdigest()[:32]
+        id_ = sha256(f"{state_folder()}:{account}:{region}:{key}".encode()).hexdigest()[:32]
         configuration = functions._function_urls[key]
         configuration["FunctionUrl"] = f"https://{id_}.lambda-url.{region}.on.aws/"
         return functions.json_response(configuration, status=201)

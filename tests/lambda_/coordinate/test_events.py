@@ -148,6 +148,19 @@ def test_no_alias_is_asked_to_check_itself(alias: str) -> None:
 @pytest.mark.parametrize(
     ("event", "message"),
     [
+        ({"back": True, "x": 1}, "x: there is no such key beside back, and no other. Nothing was changed."),
+        ({"delete": ["a"], "after": "b"}, "after: there is no such key beside delete, and no other. "),
+        ({"counters": True, "rates": 5}, "rates: there is no such key; did you mean rate?"),
+        ({"counters": True, "count": 5}, "count: there is no such key beside counters, only after and rate. "),
+    ],
+)
+def test_an_operator_sends_only_what_is_read(event: dict[str, Any], message: str) -> None:
+    assert refusal(event).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
         ({"creat": ["x"]}, "creat: there is no such key; did you mean create?"),
         ({"scheduled": True}, "scheduled: there is no such key; did you mean schedule?"),
         ({**DEPLOYMENT, "follow": 5}, "follow: there is no such key; did you mean follows?"),
