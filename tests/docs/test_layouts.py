@@ -1,7 +1,7 @@
 """docs/layouts.md shows what its commands print, and the numbers of the code."""
 
 import pytest
-from coordinate.dynamodb.calls import ATTEMPTS, FIRST_SECONDS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
+from coordinate.dynamodb.calls import ATTEMPTS, FIRST_SECONDS, REGION_SECONDS, TOGETHER
 from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
@@ -10,13 +10,10 @@ from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from proof.simulation.schedule import COORDINATORS
 from proof.simulation.world import ALIVE, CONDITIONS, DEFAULTS, RULES
-from tests.proof.simulation.test_conditions import BY_SEARCH
-from tests.proof.simulation.test_conditions_by_hand import BY_HAND
-from tests.proof.simulation.test_deletion import BY_HAND as DELETIONS
 from tests.proof.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
-WORDS = {2: "two", 3: "three", 4: "four", 40: "forty", 60: "a minute"}
+WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
 
 
 def test_what_a_window_means_is_computed_from_the_defaults() -> None:
@@ -35,18 +32,14 @@ def test_what_a_window_means_is_computed_from_the_defaults() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        f"**{sum(LOSSES.values()):,} random schedules**",
-        f"In {LOSSES[1]:,} of them, one table is lost at a time",
-        f"In the other {LOSSES[2]:,}, a second one",
-        f"Up to {WORDS[COORDINATORS]} coordinators",
-        f"**Each of the {len(CONDITIONS)} conditions and {len((*RULES, *DEFAULTS, *ALIVE))} rules is taken out",
-        f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND) + len(DELETIONS)} need several late writes",
+        f"{sum(LOSSES.values()):,} random schedules",
+        f"up to {WORDS[COORDINATORS]} coordinators",
+        f"Each of the {len(CONDITIONS)} conditions and {len((*RULES, *DEFAULTS, *ALIVE))} rules is taken out",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
-        f"| for up to {REGION_SECONDS} seconds; at the first deployment, {FIRST_SECONDS // 60} minutes |",
-        f"can't be used | {WORDS[ATTEMPTS]} times | the region |",
-        f"if {WORDS[TOGETHER]} calls in a row",
-        f"tried again for {WORDS[RETRY_SECONDS]},",
+        f"For {REGION_SECONDS} seconds (at the first deployment, for up to {FIRST_SECONDS // 60} minutes)",
+        f"{WORDS[ATTEMPTS].capitalize()} attempts got no valid response",
+        f"{WORDS[TOGETHER].capitalize()} calls in a row were throttled",
         f"the last {WORDS[MAX_PAST]} past layouts",
     ],
 )

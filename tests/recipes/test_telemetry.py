@@ -3,7 +3,6 @@
 import runpy
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,9 +16,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
-from tests.recipes.recipe_page import blocks
+from local.paths import ROOT
 
-((_, RECIPE),) = blocks("Traces and metrics with OpenTelemetry")
+RECIPE = ROOT / "tests" / "recipes" / "telemetry.py"
 
 
 def respond(request: httpx.Request) -> httpx.Response:
@@ -66,7 +65,6 @@ def test_events_are_spans_and_metrics(
     spans: InMemorySpanExporter,
     reader: InMemoryMetricReader,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     original: Callable[..., Integers] = Integers.from_env
@@ -75,8 +73,7 @@ def test_events_are_spans_and_metrics(
         "GLOBAL_INTEGERS_URLS", '{"eu-west-1": "http://eu-west-1.test/", "us-east-1": "http://us-east-1.test/"}'
     )
     monkeypatch.setattr(Integers, "from_env", partial(original, http=http, prefer="eu-west-1"))
-    (tmp_path / "service.py").write_text(RECIPE)
-    observe = runpy.run_path(str(tmp_path / "service.py"))["observe"]
+    observe = runpy.run_path(str(RECIPE))["observe"]
     observe(Requested("us-west-2", "health", 0.5, None))
     observe(Requested("us-west-2", "counter 'slow'", 1.5, None))
     observe(Leased("orders", "us-east-1", 100))
