@@ -47,8 +47,8 @@ def test_the_reason_is_said_and_whether_a_retry_can_help(
     assert (status, header) == (503, retry)
     assert said in detail
     assert response["document"].get("available") == (available or None)
-    health, told = ask("GET", "/-/health"), ask("GET", "/-/status")["document"]
-    assert (health["statusCode"], told["ok"], told["fenced"]) == (
+    health, state = ask("GET", "/-/health"), ask("GET", "/-/status")["document"]
+    assert (health["statusCode"], state["ok"], state["fenced"]) == (
         200 if available else 503,
         bool(available),
         found.fenced,
@@ -59,7 +59,7 @@ def test_the_reason_is_said_and_whether_a_retry_can_help(
         assert ask("POST", f"/?count={available}")["document"]["integers"] == integers
     else:
         assert refused(health)[1] == retry
-        assert told["reason"] == health["document"]["detail"]
+        assert state["reason"] == health["document"]["detail"]
 
 
 def test_a_region_that_can_mint_is_healthy(ask: Ask, stack: Stack) -> None:
