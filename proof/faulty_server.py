@@ -259,9 +259,8 @@ class Server:
         try:
             with suppress(OSError, EOFError, HTTPException):  # the caller or the other server has ended
                 transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, accepted, ssl=self._tls)
-                transport.set_write_buffer_limits(
-                    1, 0
-                )  # so all is sent before the connection ends; TLS would pause at 0 of 0
+                # So all is sent before the connection ends. With a limit of 0, TLS would wait for ever.
+                transport.set_write_buffer_limits(1, 0)
                 writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
                 try:
                     while await self._exchange(reader, writer):

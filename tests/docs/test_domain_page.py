@@ -16,13 +16,14 @@ from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 from proof.faulty_server import Request, Response, Server, json_response
 from tests.components.running import HOME, config, settings
+from tests.docs.test_defaults import DEFAULTS
 
 PAGE = (ROOT / "docs" / "domain.md").read_text()
 
 REQUESTS = CHECKERS / INTERVAL * 86_400 * 30 / 1_000_000
 """Million requests of the checkers to a region in thirty days."""
 
-GB_SECONDS = 0.005 * 0.25
+GB_SECONDS = 0.005 * DEFAULTS["memorySize"] / 1024
 """Of one request."""
 
 
@@ -39,8 +40,8 @@ def test_integers_and_regions_cost_what_their_parts_cost() -> None:
     requests = [round(REQUESTS * price, 2) for price in api_gateway]
     other = (
         0.50 + 1 + 1  # the health check
-        + round(REQUESTS * (0.20 + 1_000_000 * GB_SECONDS * 0.0000133334), 2)  # Lambda
-        + round(REQUESTS * 0.125, 2)  # DynamoDB
+        + REQUESTS * (0.20 + 1_000_000 * GB_SECONDS * 0.0000133334)  # Lambda
+        + REQUESTS * 0.125  # DynamoDB
     )  # fmt: skip
 
     assert rows() == [

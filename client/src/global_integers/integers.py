@@ -25,8 +25,8 @@ class Counter(AnyCounter):
         """Return the next integer: from a lease, or minted by the nearest healthy region.
 
         Args:
-            key: an idempotency key. The same key returns the same integer, in any process, for 24 hours
-                (`idempotencyHours`). Each counter has keys of its own, and with the stack's setting `callers` also
+            key: an idempotency key. The same key returns the same integer, in any process, for the stack's
+                `idempotencyHours`. Each counter has keys of its own, and with the stack's setting `callers` also
                 each user or role. One region keeps the key: see `Integers`.
 
         Raises:

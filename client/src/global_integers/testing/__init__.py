@@ -116,7 +116,7 @@ class Stack:
         return _AsyncIntegers(self._clock, self.urls, **self._with_transport(options, asynchronous=True))
 
     def tick(self, seconds: float) -> None:
-        """Let so many seconds pass, 0 or more: pauses end, health is checked again, keys expire after 24 hours.
+        """Let so many seconds pass, 0 or more: pauses end, health is checked again, keys expire as by default.
 
         Raises:
             ValueError: the seconds aren't a finite number from 0 on.

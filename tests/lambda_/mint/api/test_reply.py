@@ -4,16 +4,27 @@ import json
 from http import HTTPStatus
 
 import pytest
-from mint.api.formats import HTML, SHORT, preferred
+import yaml
+from mint.api.formats import FORMATS, HTML, SHORT, preferred
 from mint.api.reply import finished, json_response, problem_response
 from mint.api.request import Problem, received
 
+from local.paths import ROOT
 from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.mint.api.test_request import brief
 
 JSON = "application/json"
 TEXT = "text/plain"
+
+
+def test_the_pages_describe_every_format() -> None:
+    api, page = ((ROOT / "docs" / name).read_text() for name in ("openapi.yaml", "api.md"))
+    responses = yaml.safe_load(api)["components"]["responses"]
+
+    assert {*responses["Minted"]["content"]} == {*FORMATS}
+    assert {*responses["MintedOrPage"]["content"]} == {*FORMATS, HTML}
+    assert [name for name in FORMATS if f"`Accept: {name}`" not in page] == [JSON], "the default needs none"
 
 
 @pytest.mark.parametrize(
