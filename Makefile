@@ -94,6 +94,7 @@ site: .venv-site/ready
 	@rm -rf dist/site
 	@.venv-site/bin/python -m sphinx -q -W --keep-going -E -c docs/site -d .venv-site/doctrees . dist/site
 	@.venv-site/bin/python -m tools.built_site dist/site
+	@echo "built: dist/site/index.html"
 
 # Search 100,000 random schedules of the protocol for a duplicate (some minutes).
 search: .venv/local

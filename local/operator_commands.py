@@ -134,7 +134,11 @@ def logs(stack: str, region: str | None, count: int) -> str:
     """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
     found = _logged(Deployed(stack), region)
     if not found:
-        return f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"
+        where = f" in {region}" if region else ""
+        return (
+            f"the functions{where} have logged no error and no change of a layout since the local server started.\n"
+            "(Their metrics aren't shown.)"
+        )
     return "\n".join(map(_as_line, found[-count:]))
 
 
