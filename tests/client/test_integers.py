@@ -798,7 +798,18 @@ def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxie
         assert integers.next(key="k") == integers.next(key="k")
 
 
-def test_after_a_region_has_left_the_domain_is_asked_again(
+def test_after_a_region_has_left_the_domain_is_asked_again(names: Names, proxies: RegionProxies) -> None:
+    names.hosts[HOST] = proxies["eu-west-1"].url
+    with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
+        integers.next()
+        proxies["us-east-1"].fail("410")
+        integers.next()
+        integers.next()
+
+        assert names.paths(HOST) == ["/-/status", "/-/status"]
+
+
+def test_while_the_domain_fails_known_regions_go_on(
     names: Names, proxies: RegionProxies, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
@@ -807,13 +818,8 @@ def test_after_a_region_has_left_the_domain_is_asked_again(
         integers.next()
         with caplog.at_level(logging.WARNING):
             assert integers.next()
-        assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
-        names.hosts[HOST] = proxies["eu-west-1"].url
-        before = len(names.paths(HOST))
-        integers.next()
-        integers.next()
 
-        assert names.paths(HOST)[before:] == ["/-/status"]
+    assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
 
 
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
