@@ -161,11 +161,10 @@ def _price(text: str) -> str:
 def _costs(text: str) -> str:
     """Return the text of docs/permissions.md with what strangers' requests may cost."""
     sent = public_stack.measured()
-    costs = public_stack.table(public_stack.rows(public_stack.largest(sent)))
+    rows = public_stack.rows(public_stack.largest(sent))
     of_apis = public_stack.table_of_apis(public_stack.apis(sent))
-    text = COSTS_TABLE.sub(lambda _: f"{costs}\n", text, count=1)
-    rows = public_stack.rows(public_stack.largest(sent)).items()
-    usual = round(max(row.together for kind, row in rows if "openCounters" not in kind), 2)
+    text = COSTS_TABLE.sub(lambda _: f"{public_stack.table(rows)}\n", text, count=1)
+    usual = round(max(row.together for kind, row in rows.items() if "openCounters" not in kind), 2)
     text = REGION_COSTS.sub(f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}", text)
     return APIS_TABLE.sub(lambda _: f"{of_apis}\n", text, count=1)
 

@@ -9,8 +9,8 @@ mails), and queries of the domain, which are free for aliases of API Gateway.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
@@ -177,17 +177,18 @@ def _features(check: Mapping[str, Any]) -> int:
     return sum((fast, tls, text, bool(check.get("measureLatency"))))
 
 
-def cases() -> dict[str, list[Item]]:
-    """Return the items of each case, under its title."""
+@cache
+def cases() -> Mapping[str, Sequence[Item]]:
+    """Return the items of each case, under its title. The program is run for each once."""
     return {title: month(deploy(config(*THREE, **more))) for title, more in CASES.items()}
 
 
-def total(items: list[Item]) -> float:
+def total(items: Sequence[Item]) -> float:
     """Return what all of them cost a month, in dollars: the sum of what the table shows."""
     return sum(round(item.dollars, 2) for item in items)
 
 
-def of_health_checks(items: list[Item]) -> float:
+def of_health_checks(items: Sequence[Item]) -> float:
     """Return what a domain's health checks cost a month with all that they ask, in dollars."""
     parts = ("health checks", "their features", "their requests to", "of these", "their read")
     return sum(item.dollars for item in items if item.name.startswith(parts))
