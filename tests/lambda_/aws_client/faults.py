@@ -93,9 +93,3 @@ NEVER_ENDS = Fault(notify=CLOCK.pass_by, replies=(b"HTTP/1.1 200 OK\r\nContent-L
 """Answers byte by byte, so that something always arrives, but the client's time is over before the answer is."""
 
 SAYS_NOTHING = Fault(hold=True)
-
-LOST = Fault(carried_out=True, end="close")
-"""The response of a request that was carried out doesn't arrive."""
-
-GOES_ON = Fault(carried_out=True, edit=lambda response: response)
-"""Nothing happens."""

@@ -1,6 +1,6 @@
 """Every condition and every rule is needed: with any one taken out, the search finds what goes wrong.
 
-What takes several late writes in one order is shown by hand (test_conditions_by_hand.py).
+What takes several late writes in one order is written by hand (test_conditions_by_hand.py, test_deletion.py).
 """
 
 import pytest
@@ -12,6 +12,9 @@ from tests.proof.simulation.test_conditions_by_hand import BY_HAND
 from tests.proof.simulation.test_deletion import BY_HAND as DELETIONS
 
 MOST = 20_000
+
+HANDWRITTEN = BY_HAND | DELETIONS
+"""Condition → a schedule, in which it may be taken out, and what then goes wrong."""
 
 FOUND = {
     "mint: below the ceiling": 0,
@@ -63,7 +66,7 @@ BY_SEARCH = {
 
 
 def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
-    assert {*BY_SEARCH, *BY_HAND, *DELETIONS} == {*CONDITIONS, *RULES, *DEFAULTS, *ALIVE}
+    assert {*BY_SEARCH, *HANDWRITTEN} == {*CONDITIONS, *RULES, *DEFAULTS, *ALIVE}
 
 
 @pytest.mark.parametrize("condition", BY_SEARCH)
@@ -76,3 +79,16 @@ def test_the_search_finds_what_goes_wrong_without(condition: str) -> None:
         except AssertionError:
             continue  # something else went wrong first
     pytest.fail(f"{MOST} schedules went well without {condition!r}")
+
+
+@pytest.mark.parametrize("condition", HANDWRITTEN)
+def test_nothing_goes_wrong_with_the_condition(condition: str) -> None:
+    schedule, _ = HANDWRITTEN[condition]
+    schedule(None)
+
+
+@pytest.mark.parametrize("condition", HANDWRITTEN)
+def test_something_goes_wrong_without(condition: str) -> None:
+    schedule, wrong = HANDWRITTEN[condition]
+    with pytest.raises(wrong):
+        schedule(condition)

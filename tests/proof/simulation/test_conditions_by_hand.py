@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
-import pytest
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import (
@@ -328,19 +327,6 @@ BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = 
     "raise: not fenced": (late_raise_of_a_fence, MintedTwice),
     "raise: upwards": (late_lower_raise, AssertionError),
 }
-
-
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_nothing_goes_wrong_with_the_condition(condition: str) -> None:
-    schedule, _ = BY_HAND[condition]
-    schedule(None)
-
-
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_something_goes_wrong_without(condition: str) -> None:
-    schedule, wrong = BY_HAND[condition]
-    with pytest.raises(wrong):
-        schedule(condition)
 
 
 def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:

@@ -133,19 +133,6 @@ BY_HAND: dict[str, tuple[Callable[[str | None], None], type[Exception]]] = {
 }
 
 
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_nothing_goes_wrong_with_the_condition(condition: str) -> None:
-    schedule, _ = BY_HAND[condition]
-    schedule(None)
-
-
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_something_goes_wrong_without(condition: str) -> None:
-    schedule, wrong = BY_HAND[condition]
-    with pytest.raises(wrong):
-        schedule(condition)
-
-
 def test_a_restored_first_register_begins_the_counter_again() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
