@@ -34,7 +34,7 @@ class ResourceNames:
         return f"{self.domain_api}-{region}"
 
     def alarm(self, key: str) -> str:
-        """Return the name of an alarm (`Alarm.name`). It is the same in every region."""
+        """Return the name of an alarm (`MetricAlarm.name`). It is the same in every region."""
         return f"{self.prefix}-{key}"
 
     def mint_role(self, region: str) -> str:

@@ -150,12 +150,13 @@ def request_of(event: Mapping[str, Any]) -> Request:
         return _release(_object(event, "release"))
     if "self" in event:
         return CheckSelf(str(_object(event, "self").get("build")))  # the digest isn't read: it makes another event
-    for key, request in {"schedule": ScheduledRun(), "back": Back(), "counters": None}.items():
-        if key in event:
-            if event[key] is not True:
-                raise Refused(f"{key}: {event[key]!r} is not true.")
-            return request or _listing(event)
-    return _deployment(event)
+    if what == "desired":
+        return _deployment(event)
+    if event[what] is not True:
+        raise Refused(f"{what}: {event[what]!r} is not true.")
+    if what == "counters":
+        return _listing(event)
+    return Back() if what == "back" else ScheduledRun()
 
 
 def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
