@@ -145,8 +145,10 @@ class Coordinator(pulumi.ComponentResource):
         # The ARN is unknown until the table exists. Until then nothing is read.
         self._record = arn.apply(lambda arn: record_in(arn, self))
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
-        self.default_counter = known.apply(lambda record: default_counter(args.default_counter, args.counters, record))
+        self._known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
+        self.default_counter = self._known.apply(
+            lambda record: default_counter(args.default_counter, args.counters, record)
+        )
         self.function = PythonFunction(
             f"{name}-coordinate",
             home,
@@ -289,6 +291,7 @@ class Coordinator(pulumi.ComponentResource):
             self,
             desired,
             self._record,
+            self._known,
             tables,
             protect=protect,
             open_counters=open_counters,

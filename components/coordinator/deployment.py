@@ -96,20 +96,24 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> 
 MOST = 10
 """How many counters are named."""
 
-NO_RECORD = (
-    "there is no record of a finished deployment: the first one was interrupted, and is continued; or someone has "
-    "deleted the layouts table, and `pulumi up --refresh` is needed"
+NO_RECORD = "the first deployment was interrupted, and is continued"
+
+PUT_BACK = "the layouts table has no record of the last deployment, and gets its copy in the mirror"
+
+BOTH_LOST = (
+    "the layouts table and the mirror were lost: the coordinator will ask for floors "
+    "(docs/runbook.md#two-losses-at-once)"
 )
 
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
 
-def changes(desired: Mapping[str, Any], record: StoredRecord | None, *, open_counters: bool = False) -> str:
+def changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool = False) -> str:
     """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have empty labels.
 
     The record doesn't know which counters callers have created, which they may with `open_counters`.
     """
-    return "; ".join(_changes(desired, record, open_counters=open_counters)) if record else NO_RECORD
+    return "; ".join(_changes(desired, record, open_counters=open_counters))
 
 
 def _changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool) -> Iterator[str]:
@@ -177,6 +181,7 @@ def request(
     parent: pulumi.Resource,
     desired: Mapping[str, Any],
     record: pulumi.Output[StoredRecord | None],
+    mirrored: pulumi.Output[StoredRecord | None],
     tables: Mapping[str, aws.dynamodb.Table],
     *,
     protect: bool,
@@ -187,8 +192,9 @@ def request(
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    `desired` is what the settings ask for (`desired_state_of`). The event also has the stream labels of the tables, so
-    that a recreated table changes it. The output fails if a protected region would be deleted without having left.
+    `desired` is what the settings ask for (`desired_state_of`), `mirrored` the record or else its copy in the mirror.
+    The event also has the stream labels of the tables, so that a recreated table changes it. The output fails if a
+    protected region would be deleted without having left.
     `layouts_label` is the home region with the label of its layouts table, `first_layouts_label` what it was when the
     stack was first deployed.
     """
@@ -197,9 +203,14 @@ def request(
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
-        record, labels, default = resolved
+        record, mirrored, labels, default, layouts_label, first_layouts_label = resolved
         asked = {**desired, "tableLabels": labels, "defaultCounter": default}
-        text = changes(asked, record, open_counters=open_counters)
+        if record:
+            text = changes(asked, record, open_counters=open_counters)
+        elif mirrored:
+            text = PUT_BACK
+        else:
+            text = NO_RECORD if layouts_label == first_layouts_label else BOTH_LOST
         if text:
             pulumi.log.info(text, resource=parent)
 
@@ -213,7 +224,9 @@ def request(
         known = {
             region: layouts_label.apply(_if_known, run_with_unknowns=True) for region, layouts_label in labels.items()
         }
-        pulumi.Output.all(record, pulumi.Output.from_input(known), default_counter).apply(say)
+        pulumi.Output.all(
+            record, mirrored, pulumi.Output.from_input(known), default_counter, layouts_label, first_layouts_label
+        ).apply(say)
     return pulumi.Output.all(
         record, default_counter, pulumi.Output.from_input(labels), layouts_label, first_layouts_label
     ).apply(event_of)
@@ -264,6 +277,8 @@ def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRe
 
 def _missing(error: Exception) -> None:
     """Accept that there is no record: then no call to AWS has failed."""
+    if "ResourceNotFoundException" in str(error):
+        raise pulumi.RunError(f"a table is gone: run `pulumi up --refresh`, which recreates it ({error})")
     if "operation error" in str(error):
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 

@@ -11,7 +11,10 @@ import pulumi_aws as aws
 import pytest
 
 from components.coordinator.deployment import (
+    BOTH_LOST,
     MOST,
+    NO_RECORD,
+    PUT_BACK,
     StoredRecord,
     changes,
     default_counter,
@@ -111,6 +114,7 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
             parent,
             desired_state_of(settings),
             record,
+            record,
             tables,
             protect=settings.protect,
             open_counters=settings.open_counters,
@@ -191,6 +195,14 @@ def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
     assert deployment.reconciling() == []
 
 
+def test_a_table_that_is_gone_asks_for_a_refresh() -> None:
+    answer = "operation error DynamoDB: GetItem, https response error, ResourceNotFoundException: not found"
+    error, deployment = deploy_badly(config(HOME), aws=Aws(record=answer))
+
+    assert str(error).startswith("a table is gone: run `pulumi up --refresh`")
+    assert deployment.reconciling() == []
+
+
 @pytest.mark.parametrize(
     ("provider", "changed", "expected"),
     [
@@ -216,6 +228,21 @@ def test_a_preview_says_what_will_change(
         asks(provider, **changed)
 
     assert [record.getMessage() for record in caplog.records] == expected
+
+
+@pytest.mark.parametrize(
+    ("lost", "copy", "expected"),
+    [(False, None, NO_RECORD), (True, recorded(STOOD), PUT_BACK), (True, None, BOTH_LOST)],
+    ids=["the first deployment was interrupted", "it is put back", "the mirror has none either"],
+)
+def test_a_preview_says_why_there_is_no_record(
+    lost: bool, copy: dict[str, Any] | None, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = f"{HOME} 2020-01-01T00:00:00.000" if lost else HERE
+    with caplog.at_level(logging.INFO):
+        deploy(SETTINGS, aws=Aws(preview=True, standing=True, copy=copy, first_layouts_label=first))
+
+    assert expected in [record.getMessage() for record in caplog.records]
 
 
 def test_a_protected_region_is_not_dropped() -> None:
@@ -384,7 +411,7 @@ RECORDED = StoredRecord(
 )
 
 
-def words(record: StoredRecord | None = RECORDED, **asked: object) -> str:
+def words(record: StoredRecord = RECORDED, **asked: object) -> str:
     return changes({**BEFORE, **asked}, record)
 
 
@@ -473,10 +500,6 @@ def test_only_some_of_many_counters_are_named() -> None:
 
     assert text.count("epoch 1 → 2") == MOST
     assert "; 5 more counters likewise; " in text
-
-
-def test_a_stack_without_a_record_says_so() -> None:
-    assert words(None).startswith("there is no record of a finished deployment: ")
 
 
 def test_the_counter_of_the_check_is_no_news() -> None:

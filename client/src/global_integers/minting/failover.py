@@ -335,7 +335,8 @@ def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Fa
     if FailureKind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
-    message = f"{request.subject}: no URL that responded leads to a region of the layout{_advice(request, failures)}:"
+    found = "no URL that responded leads to a region of the layout (give the client the stack's present urls)"
+    message = f"{request.subject}: {found}{_advice(request, failures)}:"
     raise Unavailable(message, reasons, hints)
 
 
