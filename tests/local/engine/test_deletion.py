@@ -1,8 +1,6 @@
 """What is gone from the program and still not deleted."""
 
 from collections import Counter
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -12,11 +10,6 @@ from local.stack import Made, State
 from tests.local.registrations import HOME, role, table, up
 
 OTHER = "eu-west-1"
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def tables(aws: Aws, name: str, region: str = HOME) -> list[str]:

@@ -10,7 +10,6 @@ import urllib.request
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -31,11 +30,6 @@ def handler(event, context):
         raise RuntimeError("as asked")
     return {"statusCode": 200, "body": json.dumps({"arn": context.invoked_function_arn})}
 """
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def arn(name: str, qualifier: str = "") -> str:

@@ -2,22 +2,13 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
-
-import pytest
 
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from tests.local.registrations import HOME, registration, up
 
 OTHER = "eu-west-1"
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def alarm(name: str, region: str = HOME, **changed: object) -> Registration:

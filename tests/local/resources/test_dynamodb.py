@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pulumi
 import pulumi_aws
@@ -18,11 +17,6 @@ from tests.local.registrations import HOME, table, up
 
 STREAM: dict[str, Any] = {"streamEnabled": True, "streamViewType": "KEYS_ONLY"}
 KEY = {"receipt": {"S": "one"}}
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def described(aws: Aws, name: str) -> dict[str, Any]:

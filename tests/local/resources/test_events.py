@@ -4,7 +4,6 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -14,11 +13,6 @@ from tests.local.recorder import RECORDER
 from tests.local.registrations import HOME, function, registration, role, up
 
 OTHER = "ap-southeast-2"
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def rule(name: str, region: str, expression: str = "rate(1 minute)") -> Registration:

@@ -3,8 +3,6 @@
 import base64
 import json
 from collections import Counter
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -13,11 +11,6 @@ from local.paths import LocalError
 from tests.local.registrations import HOME, function, invoked, registration, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def test_a_functions_environment_and_limits_are_changed_in_place(aws: Aws, name: str) -> None:

@@ -1,22 +1,13 @@
 """Topics and their subscriptions on a real server."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
-
-import pytest
 
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from tests.local.registrations import registration, up
 
 REGION = "eu-west-1"
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def topic(name: str) -> Registration:

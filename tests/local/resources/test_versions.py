@@ -4,9 +4,7 @@ import base64
 import json
 import urllib.error
 from collections import Counter
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from botocore.exceptions import ClientError
@@ -33,11 +31,6 @@ SECOND = SAYS_WHAT_IT_IS.replace("first", "second")
 OF_VERSION = ("version", "qualifiedArn", "qualifiedInvokeArn")
 
 IGNORED = ("functionVersion", "description")
-
-
-@pytest.fixture
-def name(folder: Path) -> str:
-    return f"t{uuid4().hex[:8]}"
 
 
 def published(name: str, says: str = "one", source: str = SAYS_WHAT_IT_IS, **changed: Any) -> Registration:
