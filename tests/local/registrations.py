@@ -5,7 +5,7 @@ import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.function import trusting
@@ -78,6 +78,12 @@ def alias(
     """Return an alias of a function."""
     inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST", **changed}
     return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", inputs, ignore_changes=ignore_changes)
+
+
+def invocation(name: str, event: Mapping[str, Any], title: str = "release", **changed: str) -> Registration:
+    """Return a call of a function at every deployment that changes something."""
+    inputs = {"region": HOME, "functionName": name, "input": json.dumps(event), "lifecycleScope": "CREATE_ONLY"}
+    return registration("aws:lambda/invocation:Invocation", title, {**inputs, **changed})
 
 
 def invoked(aws: Aws, name: str, region: str = HOME) -> Any:

@@ -13,7 +13,7 @@ from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
 from tests.local.machine import OPENER
-from tests.local.registrations import HOME, alias, function, previewed, registration, role, up
+from tests.local.registrations import HOME, alias, function, invocation, previewed, registration, role, up
 
 pytestmark = pytest.mark.long
 
@@ -35,11 +35,6 @@ IGNORED = ("functionVersion", "description")
 
 def published(name: str, says: str = "one", source: str = SAYS_WHAT_IT_IS, **changed: Any) -> Registration:
     return function(name, source, {"SAYS": says}, publish=True, **changed)
-
-
-def invocation(name: str, event: dict[str, Any], title: str = "release", **changed: str) -> Registration:
-    inputs = {"region": HOME, "functionName": name, "input": json.dumps(event), "lifecycleScope": "CREATE_ONLY"}
-    return registration("aws:lambda/invocation:Invocation", title, {**inputs, **changed})
 
 
 def called(aws: Aws, name: str, qualifier: str = "$LATEST") -> Any:
