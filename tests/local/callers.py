@@ -1,23 +1,23 @@
-"""Calls signed as docs/api.md says: its command, its program, and requests that were tampered with."""
+"""Identities that may call, and calls signed as docs/api.md says: by its command, by its program, or tampered with."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from uuid import uuid4
 
-import boto3
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from local.aws_clients import Aws
 from local.paths import ROOT
-from tests.local.machine import HANGING, OPENER, Machine
+from tests.local.machine import HANGING, mint
 
 REGION = "eu-west-1"
 """The page's."""
@@ -30,22 +30,48 @@ def block(language: str) -> str:
     return code
 
 
-def keys_of(identifier: str, secret: str) -> dict[str, str]:
-    return {"AWS_ACCESS_KEY_ID": identifier, "AWS_SECRET_ACCESS_KEY": secret}
+def allowing(action: str, resource: str = "*", effect: str = "Allow") -> list[dict[str, Any]]:
+    """Return the statements of a policy."""
+    return [{"Effect": effect, "Action": action, "Resource": resource}]
 
 
-def client(machine: Machine, service: str, keys: dict[str, str]) -> Any:
-    session = boto3.Session(
-        keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"], keys.get("AWS_SESSION_TOKEN"), region_name=REGION
-    )
-    return cast("Any", session.client)(service, endpoint_url=machine.endpoint)
+def document(statements: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
 
 
-def environment(url: str, keys: dict[str, str]) -> dict[str, str]:
-    return {**os.environ, "NO_PROXY": "127.0.0.1", "URL": url, "AWS_SESSION_TOKEN": "", **keys}
+def user(aws: Aws, statements: Sequence[Mapping[str, Any]], name: str = "") -> Credentials:
+    """Return the keys of a new user with this policy."""
+    iam, name = aws.client("iam", REGION), name or f"user-{uuid4()}"
+    iam.create_user(UserName=name)
+    if statements:
+        iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=document(statements))
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
 
 
-def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
+def role_session(aws: Aws, statements: Sequence[Mapping[str, Any]], name: str, path: str = "/") -> Credentials:
+    """Return temporary keys of a new role with this policy, as a function or a signed-on person has them."""
+    iam = aws.client("iam", REGION)
+    trust = document([{"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"}])
+    arn = iam.create_role(RoleName=name, Path=path, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=document(statements))
+    keys = aws.client("sts", REGION).assume_role(RoleArn=arn, RoleSessionName="session")["Credentials"]
+    return Credentials(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
+
+
+def signed(url: str, keys: Credentials, service: str, region: str = REGION) -> dict[str, str]:
+    """Return the headers of a signed POST."""
+    request = AWSRequest("POST", url)
+    cast("Any", SigV4Auth(keys, service, region)).add_auth(request)
+    return {str(name): str(value) for name, value in cast("Any", request.headers).items()}
+
+
+def environment(url: str, keys: Credentials) -> dict[str, str]:
+    own = {"AWS_ACCESS_KEY_ID": keys.access_key, "AWS_SECRET_ACCESS_KEY": keys.secret_key}
+    return {**os.environ, "NO_PROXY": "127.0.0.1", "URL": url, "AWS_SESSION_TOKEN": keys.token or "", **own}
+
+
+def curl(url: str, keys: Credentials, *options: str) -> tuple[int, Any]:
     """Run the page's command. Return the status and the document."""
     result = subprocess.run(
         ["bash", "-euc", f"{block('sh').rstrip()} -sS -w '\\n%{{http_code}}' \"$@\"", "curl", *options],
@@ -59,26 +85,16 @@ def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
     return int(status), json.loads(body)
 
 
-def python(url: str, keys: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+def python(url: str, keys: Credentials) -> "subprocess.CompletedProcess[str]":
     """Run the page's program."""
     command = [sys.executable, "-c", block("python")]
     return subprocess.run(command, env=environment(url, keys), capture_output=True, text=True, timeout=HANGING)
 
 
-def post(url: str, keys: dict[str, str], send_to: str | None = None, later: timedelta = timedelta()) -> int:
+def post(url: str, keys: Credentials, send_to: str | None = None, later: timedelta = timedelta()) -> int:
     """Sign a request for `url`, send it there or elsewhere, now or `later`. Return the status."""
-    request = AWSRequest(method="POST", url=url)
-    signer: Any = SigV4Auth(Credentials(keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"]), "lambda", REGION)
     with pytest.MonkeyPatch.context() as patch:
         then = datetime.now(UTC) - later
         patch.setattr("botocore.auth.get_current_datetime", lambda: then.replace(tzinfo=None))
-        signer.add_auth(request)
-    headers: dict[str, str] = dict(cast("Any", request.headers))
-    try:
-        with OPENER.open(
-            urllib.request.Request(send_to or url, method="POST", headers=headers), timeout=HANGING
-        ) as response:
-            return response.status
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code
+        headers = signed(url, keys, "lambda")
+    return mint(send_to or url, headers=headers)[0]

@@ -13,7 +13,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -143,10 +143,13 @@ def unlikely_port() -> int:
             return port
 
 
-def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str, Any]]:
+def mint(
+    url: str, path: str = "", method: str = "POST", headers: Mapping[str, str] | None = None
+) -> tuple[int, dict[str, Any]]:
     """Return status and document."""
+    request = urllib.request.Request(url + path, method=method, headers=dict(headers or {}))
     try:
-        with OPENER.open(urllib.request.Request(url + path, method=method), timeout=HANGING) as response:
+        with OPENER.open(request, timeout=HANGING) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:

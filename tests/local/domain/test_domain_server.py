@@ -6,15 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from local.aws_clients import Aws
 from local.resources.route53 import zone
+from tests.local.callers import allowing, role_session, signed, user
 from tests.local.machine import HANGING, Machine, processes_of, up
 
 REGIONS = ("us-east-1", "eu-west-1")
@@ -22,6 +21,9 @@ DOMAIN = "integers.example.com"
 WITH_DOMAIN = (f"domain={DOMAIN}", "hostedZone=example.com")
 BOTH = (*WITH_DOMAIN, "functionUrls=false", "apiGateway=true")
 MINT = "global-integers-dev-mint"
+
+ACCOUNT = "arn:aws:iam::000000000000"
+CALLERS = {f"{ACCOUNT}:role/teams/shop": ["orders"], f"{ACCOUNT}:user/alice": ["integers"]}
 
 MINTED: list[int] = []
 """All integers that these tests got."""
@@ -105,22 +107,6 @@ def names(aws: Aws) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_each_region_answers_under_its_own_name(machine: Machine) -> None:
-    for region in REGIONS:
-        assert ask(machine, f"{region}.{DOMAIN}", "/-/health") == (200, {"status": "ok", "region": region})
-        status, minted = ask(machine, f"{region}.{DOMAIN}", "/", "POST")
-        assert (status, minted["region"]) == (200, region)
-        assert minted["integer"] % len(REGIONS) == (REGIONS.index(region) + 1) % len(REGIONS)
-
-
-def test_the_outputs_name_the_domain(machine: Machine) -> None:
-    outputs = machine.outputs()
-
-    assert outputs["domainUrl"] == f"https://{DOMAIN}/"
-    assert outputs["domainGatewayUrl"] == f"https://gateway.{DOMAIN}/"
-    assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in REGIONS}
-
-
 def test_the_server_has_the_records_and_their_health_checks(aws: Aws) -> None:
     records = names(aws)
     checks = aws.client("route53", REGIONS[0]).list_health_checks()["HealthChecks"]
@@ -143,9 +129,14 @@ def test_the_nearest_region_mints_and_another_ones_is_elsewhere(machine: Machine
 
 def test_each_region_mints_its_own_integers_under_its_own_name(machine: Machine) -> None:
     for place, region in enumerate(REGIONS, 1):
-        status, minted = call(machine, "/integers?count=2", host=f"{region}.{DOMAIN}")
-        assert (status, minted["region"]) == (200, region)
-        assert {integer % 2 for integer in minted["integers"]} == {place % 2}
+        host = f"{region}.{DOMAIN}"
+        assert ask(machine, host, "/-/health") == (200, {"status": "ok", "region": region})
+        for status, minted in (
+            call(machine, "/integers?count=2", host=host),
+            ask(machine, host, "/integers?count=2", "POST"),
+        ):
+            assert (status, minted["region"]) == (200, region)
+            assert {integer % 2 for integer in minted["integers"]} == {place % 2}
 
 
 def test_an_http_proxy_is_another_way_to_name_the_host(machine: Machine) -> None:
@@ -179,6 +170,8 @@ def test_a_second_up_changes_nothing_and_leaves_the_process(machine: Machine) ->
     pid, port = process(machine)
     outputs = machine.outputs()
     assert (outputs["domainUrl"], outputs["localDomainUrl"]) == (f"https://{DOMAIN}/", f"http://127.0.0.1:{port}/")
+    assert outputs["domainGatewayUrl"] == f"https://gateway.{DOMAIN}/"
+    assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in REGIONS}
 
     again = machine.up(*REGIONS, settings=BOTH)
 
@@ -267,44 +260,41 @@ def test_names_of_a_killed_up_are_taken_over_but_not_anothers(
 
 
 def test_signed_requests_mint_by_the_name_of_a_region(machine: Machine) -> None:
-    up(machine, *REGIONS, settings=(*WITH_DOMAIN, "authorization=AWS_IAM"))
+    up(machine, *REGIONS, settings=(*WITH_DOMAIN, "authorization=AWS_IAM", f"callers={json.dumps(CALLERS)}"))
     for region in REGIONS:
         host = f"{region}.{DOMAIN}"
         assert [ask(machine, host, path, "POST")[0] for path in ("/", "/orders", "/-/health")] == [403, 403, 403]
         assert ask(machine, host, "/-/health")[0] != 403
-    iam = Aws(machine.endpoint).client("iam", "us-east-1")
-    allow = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/v1/*"}
-    iam.create_user(UserName="caller")
-    iam.put_user_policy(
-        UserName="caller", PolicyName="mint", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [allow]})
-    )
-    key = iam.create_access_key(UserName="caller")["AccessKey"]
-    keys = Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+    aws, allowed = Aws(machine.endpoint), allowing("execute-api:Invoke", "arn:aws:execute-api:*:*:*/v1/*")
+    alice, bob = user(aws, allowed, "alice"), user(aws, allowed, "bob")
+    shop = role_session(aws, allowed, "shop", "/teams/")
+
+    def sent(keys: Credentials, region: str, host: str = "", path: str = "/integers?count=2") -> tuple[int, Any]:
+        return call(machine, path, host, **signed(f"http://{host or DOMAIN}{path}", keys, "execute-api", region))
 
     for region in REGIONS:
         host = f"{region}.{DOMAIN}"
         assert call(machine, "/-/health", host, "GET") == (200, {"status": "ok", "region": region})
         assert call(machine, host=host)[0] == 403
-        status, minted = call(machine, "/integers?count=2", host, **signed(keys, host, region))
+        status, minted = sent(alice, region, host)
         assert (status, minted.get("region")) == (200, region), minted
-        wrong = Credentials(keys.access_key, "x" * 40)
-        assert call(machine, "/integers?count=2", host, **signed(wrong, host, region))[0] == 403
+        assert sent(Credentials(alice.access_key, "x" * 40), region, host)[0] == 403
     assert call(machine)[0] == 403
-    status, document = call(machine, "/integers?count=2", **signed(keys, DOMAIN, "us-east-1"))
+    status, document = sent(alice, "us-east-1")
     assert (status, f"sign for us-east-1.{DOMAIN}" in document["message"]) == (501, True)
 
     host = f"eu-west-1.{DOMAIN}"
+    assert sent(shop, "eu-west-1", host, "/orders")[0] == 200
+    for caller, path in ((shop, "/integers"), (alice, "/orders"), (bob, "/orders"), (bob, "/integers")):
+        status, problem = sent(caller, "eu-west-1", host, path)
+        assert (status, problem["title"], "setting callers" in problem["detail"]) == (403, "Forbidden", True)
+    assert "assumed-role/shop/session" in sent(shop, "eu-west-1", host, "/integers")[1]["detail"]
+
     function = Aws(machine.endpoint).client("lambda", "eu-west-1")
     function.put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
-    status, problem = call(machine, "/integers?count=2", host, **signed(keys, host, "eu-west-1"))
+    status, problem = sent(alice, "eu-west-1", host)
     assert (status, problem["status"], problem["title"]) == (503, 503, "Service Unavailable")
     function.delete_function_concurrency(FunctionName=MINT)
-
-
-def signed(keys: Credentials, host: str, region: str) -> Mapping[str, str]:
-    request = AWSRequest("POST", f"http://{host}/integers?count=2")
-    cast("Any", SigV4Auth(keys, "execute-api", region)).add_auth(request)
-    return {str(name): str(value) for name, value in cast("Any", request.headers).items()}
 
 
 def test_without_the_domain_nothing_of_it_is_left(machine: Machine, aws: Aws) -> None:

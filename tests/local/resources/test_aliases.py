@@ -15,6 +15,7 @@ import pytest
 
 from local.aws_clients import Aws
 from local.engine.program import Registration
+from tests.local.callers import allowing, user
 from tests.local.machine import HANGING, OPENER
 from tests.local.registrations import HOME, alias, function, registration, role, up
 
@@ -196,7 +197,7 @@ def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path)
 @pytest.mark.parametrize("allowed", ["", "minting"])
 def test_a_policy_holds_for_the_name_that_is_called(aws: Aws, name: str, allowed: str) -> None:
     up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
-    caller = as_user(aws, name, "lambda:InvokeFunction", arn(name, allowed))
+    client = as_user(aws, "lambda:InvokeFunction", arn(name, allowed))
     calls: list[tuple[str, dict[str, str]]] = [
         ("", {"FunctionName": name}),
         ("", {"FunctionName": arn(name)}),
@@ -205,7 +206,6 @@ def test_a_policy_holds_for_the_name_that_is_called(aws: Aws, name: str, allowed
         ("minting", {"FunctionName": name, "Qualifier": "minting"}),
         ("minting", {"FunctionName": arn(name), "Qualifier": "minting"}),
     ]
-    client: Any = caller.client("lambda", HOME)
     for kind in ("RequestResponse", "Event"):
         for qualifier, target in calls:
             if qualifier == allowed:
@@ -230,20 +230,14 @@ def test_each_call_about_aliases_is_an_action_of_its_own(
 ) -> None:
     action = f"lambda:{operation.title().replace('_', '')}"
     up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
-    may: Any = as_user(aws, name, action, arn(name)).client("lambda", HOME)
-    may_not: Any = as_user(aws, f"{name}-other", "lambda:PublishVersion", arn(name)).client("lambda", HOME)
+    may, may_not = (as_user(aws, each, arn(name)) for each in (action, "lambda:PublishVersion"))
 
     with pytest.raises(may_not.exceptions.ClientError, match=f"{action} "):
         getattr(may_not, operation)(FunctionName=name, **more)
     getattr(may, operation)(FunctionName=name, **more)
 
 
-def as_user(aws: Aws, name: str, action: str, resource: str) -> Aws:
-    """Return the clients of a new user who may only do this."""
-    iam = aws.client("iam", HOME)
-    iam.create_user(UserName=name)
-    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-    iam.put_user_policy(UserName=name, PolicyName="call", PolicyDocument=policy)
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    return Aws(aws.endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
+def as_user(aws: Aws, action: str, resource: str) -> Any:
+    """Return the Lambda client of a new user who may only do this."""
+    keys = user(aws, allowing(action, resource))
+    return Aws(aws.endpoint, (keys.access_key, keys.secret_key)).client("lambda", HOME)

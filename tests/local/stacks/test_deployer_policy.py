@@ -12,12 +12,12 @@ from local.engine import deploy
 from local.paths import ROOT, LocalError
 from local.resources.route53 import make_zone, zone
 from tests.components.aws_answers import RECORD
-from tests.components.running import config as mocked_config
+from tests.components.running import PROJECT, config
 from tests.components.running import deploy as mocked
+from tests.local.callers import user
 from tests.local.machine import mint
 
 POLICY: dict[str, Any] = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
-PROJECT = "global-integers"
 STACK = "production"
 REGIONS = ["us-east-1", "eu-west-1"]
 ZONE = "example.com"
@@ -33,18 +33,13 @@ BUDGETS = {
 @pytest.fixture
 def deployer(aws: Aws) -> Callable[[dict[str, Any]], Aws]:
     """`deployer(policy)`: the server's clients with the key of a new user that has this policy."""
-    iam = aws.client("iam", "us-east-1")
     make_zone(aws, ZONE)
     zone_id = zone(aws, {"name": ZONE})["zoneId"]
 
     def make(policy: dict[str, Any]) -> Aws:
-        name = f"deployer-{len(iam.list_users()['Users'])}"
-        iam.create_user(UserName=name)
-        document = json.dumps(as_this_server_reads(policy)).replace("123456789012", "000000000000")
-        document = document.replace("Z0123456789", zone_id)
-        iam.put_user_policy(UserName=name, PolicyName="deploy", PolicyDocument=document)
-        key = iam.create_access_key(UserName=name)["AccessKey"]
-        return Aws(aws.endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
+        text = json.dumps(as_this_server_reads(policy)).replace("123456789012", "000000000000")
+        keys = user(aws, json.loads(text.replace("Z0123456789", zone_id))["Statement"])
+        return Aws(aws.endpoint, (keys.access_key, keys.secret_key))
 
     return make
 
@@ -80,18 +75,13 @@ def without(action: str) -> dict[str, Any]:
     return {**POLICY, "Statement": statements}
 
 
-def config(**settings: object) -> dict[str, str]:
-    values = {"regions": REGIONS, "protect": False, **settings}
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
-    return {"aws:region": "us-east-1", **{f"{PROJECT}:{key}": text for key, text in texts.items()}}
-
-
 def silent(*_: str) -> None:
     """Report nothing."""
 
 
 def up(aws: Aws, **settings: object) -> dict[str, Any]:
-    return deploy(PROJECT, STACK, config(**settings), aws, silent)
+    wanted: dict[str, Any] = {"protect": False, **settings}
+    return deploy(PROJECT, STACK, config(*REGIONS, **wanted), aws, silent)
 
 
 def down(aws: Aws) -> None:
@@ -122,17 +112,15 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
 @pytest.mark.parametrize(
     "action",
     [
-        pytest.param("dynamodb:CreateTable", marks=pytest.mark.long),
-        pytest.param("dynamodb:PutResourcePolicy", marks=pytest.mark.long),
-        pytest.param("iam:PutRolePolicy", marks=pytest.mark.long),
         "lambda:CreateFunction",
-        pytest.param("lambda:InvokeFunction", marks=pytest.mark.long),
-        pytest.param("events:PutTargets", marks=pytest.mark.long),
-        pytest.param("acm:RequestCertificate", marks=pytest.mark.long),
-        pytest.param("apigateway:POST", marks=pytest.mark.long),
-        pytest.param("route53:ChangeResourceRecordSets", marks=pytest.mark.long),
-        pytest.param("route53:CreateHealthCheck", marks=pytest.mark.long),
-        pytest.param("route53:ListHostedZones", marks=pytest.mark.long),
+        *(
+            pytest.param(action, marks=pytest.mark.long)
+            for action in (
+                *("dynamodb:CreateTable", "dynamodb:PutResourcePolicy", "iam:PutRolePolicy", "lambda:InvokeFunction"),
+                *("events:PutTargets", "acm:RequestCertificate", "apigateway:POST"),
+                *("route53:ChangeResourceRecordSets", "route53:CreateHealthCheck", "route53:ListHostedZones"),
+            )
+        ),
     ],
 )
 def test_without_one_of_its_actions_it_does_not(
@@ -150,7 +138,7 @@ def test_without_one_of_its_actions_it_does_not(
 
 def test_another_stack_is_not_its_own(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
     with pytest.raises(LocalError, match="not authorized to perform"):
-        deploy(PROJECT, "staging", config(), deployer(POLICY), silent)
+        deploy(PROJECT, "staging", config(*REGIONS, protect=False), deployer(POLICY), silent)
 
 
 def test_roles_go_only_to_the_stacks_functions_and_apis() -> None:
@@ -183,7 +171,7 @@ def test_only_the_domains_names_may_be_changed_in_its_zone() -> None:
     """This server doesn't check the condition."""
     (statement,) = (s for s in POLICY["Statement"] if "route53:ChangeResourceRecordSets" in actions_of(s))
     (names,) = statement["Condition"]["ForAllValues:StringLike"].values()
-    deployment = mocked(mocked_config(*REGIONS, **WITH_DOMAIN, apiGateway=True))
+    deployment = mocked(config(*REGIONS, **WITH_DOMAIN, apiGateway=True))
     made = {record.inputs["name"] for record in deployment.of(RECORD)}
 
     assert names == [WITH_DOMAIN["domain"], f"*.{WITH_DOMAIN['domain']}"]

@@ -2,16 +2,17 @@
 
 import json
 import shlex
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.credentials import Credentials
 
 from global_integers_core.names import LIVE_ALIAS
 from local.aws_clients import Aws
 from local.paths import ROOT
-from tests.local.callers import REGION, block, client, curl, keys_of, post, python
+from tests.local.callers import REGION, block, curl, post, python, role_session, user
 from tests.local.machine import Machine, mint, up
 
 FUNCTION = "global-integers-dev-mint"
@@ -33,7 +34,6 @@ STATEMENTS: list[dict[str, Any]] = [
 """Those that pulumi-aws adds where it creates a public URL, and leaves where the URL is made private."""
 
 Policy = dict[str, Any]
-Caller = Callable[[Policy | None], dict[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -54,46 +54,19 @@ def policy(signed: Machine) -> Policy:
     return json.loads(text.replace("global-integers-production-mint", FUNCTION))
 
 
-@pytest.fixture
-def caller(signed: Machine) -> Generator[Caller]:
-    """`caller(policy)`: a new user with this policy; the environment with its keys."""
-    iam = Aws(signed.endpoint).client("iam", "us-east-1")
-    made: list[tuple[str, str]] = []
-
-    def make(policy: Policy | None) -> dict[str, str]:
-        name = f"caller-{len(made)}"
-        iam.create_user(UserName=name)
-        if policy is not None:
-            iam.put_user_policy(UserName=name, PolicyName="mint", PolicyDocument=json.dumps(policy))
-        key = iam.create_access_key(UserName=name)["AccessKey"]
-        made.append((name, key["AccessKeyId"]))
-        return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-
-    yield make
-    for name, key in made:
-        iam.delete_access_key(UserName=name, AccessKeyId=key)
-        for attached in iam.list_user_policies(UserName=name)["PolicyNames"]:
-            iam.delete_user_policy(UserName=name, PolicyName=attached)
-        iam.delete_user(UserName=name)
+@pytest.fixture(scope="module")
+def keys(signed: Machine, policy: Policy) -> Credentials:
+    """Those of a user with this policy."""
+    return user(Aws(signed.endpoint), policy["Statement"])
 
 
-@pytest.fixture
-def role(signed: Machine, policy: Policy) -> Generator[dict[str, str]]:
-    """Temporary keys of a new role with the page's policy, as a function or a signed-on person has them."""
-    iam = Aws(signed.endpoint).client("iam", "us-east-1")
-    anyone = {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"}
-    trust = {"Version": "2012-10-17", "Statement": [anyone]}
-    arn = iam.create_role(RoleName="caller", AssumeRolePolicyDocument=json.dumps(trust))["Role"]["Arn"]
-    iam.put_role_policy(RoleName="caller", PolicyName="mint", PolicyDocument=json.dumps(policy))
-    assumed = client(signed, "sts", keys_of("test", "test")).assume_role(RoleArn=arn, RoleSessionName="test")
-    keys = assumed["Credentials"]
-    yield keys_of(keys["AccessKeyId"], keys["SecretAccessKey"]) | {"AWS_SESSION_TOKEN": keys["SessionToken"]}
-    iam.delete_role_policy(RoleName="caller", PolicyName="mint")
-    iam.delete_role(RoleName="caller")
+@pytest.fixture(scope="module")
+def session(signed: Machine, policy: Policy) -> Credentials:
+    """Those of a role's session with this policy."""
+    return role_session(Aws(signed.endpoint), policy["Statement"], "caller")
 
 
-def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, caller: Caller, policy: Policy) -> None:
-    keys = caller(policy)
+def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, keys: Credentials) -> None:
     _, before = curl(url, keys)
 
     assert [mint(url)[0], mint(url, "?count=1000")[0], mint(url, method="GET")[0]] == [403, 403, 403]
@@ -101,8 +74,7 @@ def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, caller: Caller,
     assert curl(url, keys)[1]["integer"] == before["integer"] + 1
 
 
-def test_an_allowed_user_mints_with_curl(url: str, caller: Caller, policy: Policy) -> None:
-    keys = caller(policy)
+def test_an_allowed_user_mints_with_curl_and_in_python(url: str, keys: Credentials) -> None:
     status, first = curl(url, keys)
     assert status == 200
 
@@ -110,61 +82,41 @@ def test_an_allowed_user_mints_with_curl(url: str, caller: Caller, policy: Polic
     assert status == 200
     assert block["integers"] == [first["integer"] + n for n in (1, 2, 3)]
     assert curl(f"{url}?count=3", keys, "-X", "POST", "-H", "Idempotency-Key: signed-1") == (200, block)
-
-
-def test_an_allowed_user_mints_in_python(url: str, caller: Caller, policy: Policy) -> None:
-    result = python(url, caller(policy))
-
+    result = python(url, keys)
     assert result.returncode == 0, result.stderr
-    assert int(result.stdout) >= 1
+    assert int(result.stdout) == block["integers"][-1] + 1
 
 
-def test_a_role_mints_with_its_session_token(url: str, role: dict[str, str]) -> None:
-    assert curl(url, role)[0] == 200
-    result = python(url, role)
+def test_a_role_mints_with_its_session_token(url: str, session: Credentials) -> None:
+    assert curl(url, session)[0] == 200
+    result = python(url, session)
     assert result.returncode == 0, result.stderr
 
-    assert curl(url, role | {"AWS_SESSION_TOKEN": ""})[0] == 403
-    assert "403" in python(url, {name: role[name] for name in keys_of("", "")}).stderr
+    without = Credentials(session.access_key, session.secret_key)
+    assert curl(url, without)[0] == 403
+    assert "403" in python(url, without).stderr
 
 
-def test_the_policy_is_for_the_url_only(signed: Machine, role: dict[str, str]) -> None:
-    functions = client(signed, "lambda", role)
+def test_the_policy_is_for_the_url_only(signed: Machine, keys: Credentials) -> None:
+    functions = Aws(signed.endpoint, (keys.access_key, keys.secret_key)).client("lambda", REGION)
 
     with pytest.raises(functions.exceptions.ClientError, match="not authorized to perform: lambda:InvokeFunction "):
         functions.invoke(FunctionName=FUNCTION)
 
 
-def test_the_policy_has_both_actions(policy: Policy) -> None:
-    """AWS requires both since October 2025. This server requires the first only."""
-    assert [statement["Action"] for statement in policy["Statement"]] == [
-        "lambda:InvokeFunctionUrl",
-        "lambda:InvokeFunction",
-    ]
+def test_each_part_of_the_policy_is_needed(signed: Machine, url: str, policy: Policy) -> None:
+    """AWS requires both actions since October 2025. This server requires the first only."""
+    of_url, of_function = policy["Statement"]
+    assert (of_url["Action"], of_function["Action"]) == ("lambda:InvokeFunctionUrl", "lambda:InvokeFunction")
+    of_others: list[Any] = json.loads(json.dumps(policy["Statement"]).replace(FUNCTION, f"{FUNCTION}-2"))
+
+    for statements in ([], [of_function], of_others):
+        assert curl(url, user(Aws(signed.endpoint), statements))[0] == 403, statements
 
 
-def test_a_caller_without_a_policy_is_refused(url: str, caller: Caller) -> None:
-    assert curl(url, caller(None))[0] == 403
-
-
-def test_a_caller_of_another_function_is_refused(url: str, caller: Caller, policy: Policy) -> None:
-    other = json.loads(json.dumps(policy).replace(FUNCTION, f"{FUNCTION}-2"))
-
-    assert curl(url, caller(other))[0] == 403
-
-
-def test_the_action_on_the_url_is_needed(url: str, caller: Caller, policy: Policy) -> None:
-    without = [s for s in policy["Statement"] if s["Action"] != "lambda:InvokeFunctionUrl"]
-
-    assert len(without) == 1
-    assert curl(url, caller({**policy, "Statement": without}))[0] == 403
-
-
-def test_a_wrong_signature_is_refused(url: str, caller: Caller, policy: Policy) -> None:
-    keys = caller(policy)
-
+def test_a_wrong_signature_is_refused(url: str, keys: Credentials) -> None:
     assert post(url, keys) == 200
-    assert post(url, keys | {"AWS_SECRET_ACCESS_KEY": "x" * 40}) == 403
+    assert post(url, Credentials(keys.access_key, "x" * 40)) == 403
     assert post(url, keys, send_to=f"{url}?count=1000") == 403
     assert post(url, keys, later=timedelta(minutes=4)) == 200
     assert post(url, keys, later=timedelta(minutes=6)) == 403
@@ -191,7 +143,7 @@ def commands() -> list[dict[str, str]]:
     return found
 
 
-def test_urls_are_opened_and_closed_again(signed: Machine, url: str, caller: Caller, policy: Policy) -> None:
+def test_urls_are_opened_and_closed_again(signed: Machine, url: str, keys: Credentials) -> None:
     functions = Aws(signed.endpoint).client("lambda", REGION)
     up(signed, REGION, settings=("authorization=NONE",))
     for statement in STATEMENTS:
@@ -201,7 +153,7 @@ def test_urls_are_opened_and_closed_again(signed: Machine, url: str, caller: Cal
     up(signed, REGION, settings=("authorization=AWS_IAM",))
 
     assert mint(url)[0] == 403, "what is left lets nobody in"
-    assert curl(url, caller(policy))[0] == 200
+    assert curl(url, keys)[0] == 200
     left = json.loads(functions.get_policy(FunctionName=FUNCTION, Qualifier=LIVE_ALIAS)["Policy"])["Statement"]
     assert {statement["Sid"] for statement in left} == {entry["StatementId"] for entry in STATEMENTS}
     for options in commands():

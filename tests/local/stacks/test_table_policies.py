@@ -1,6 +1,5 @@
 """Only the stack's own roles write into its tables, whatever else in the account allows: by each way of writing."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws_clients import Aws
+from tests.local.callers import allowing, user
 from tests.local.machine import Machine, mint, up
 
 HOME = "us-east-1"
@@ -30,13 +30,8 @@ def protected(machines: Callable[[], Machine]) -> Machine:
 @pytest.fixture(scope="module")
 def administrator(protected: Machine) -> Client:
     """A user who may do everything in DynamoDB."""
-    iam = Aws(protected.endpoint).client("iam", HOME)
-    iam.create_user(UserName="administrator")
-    everything = [{"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}]
-    document = json.dumps({"Version": "2012-10-17", "Statement": everything})
-    iam.put_user_policy(UserName="administrator", PolicyName="own", PolicyDocument=document)
-    key = iam.create_access_key(UserName="administrator")["AccessKey"]
-    return Aws(protected.endpoint, (key["AccessKeyId"], key["SecretAccessKey"])).client("dynamodb", HOME)
+    keys = user(Aws(protected.endpoint), allowing("dynamodb:*"))
+    return Aws(protected.endpoint, (keys.access_key, keys.secret_key)).client("dynamodb", HOME)
 
 
 @pytest.fixture
