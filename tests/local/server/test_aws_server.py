@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,25 +41,13 @@ def test_a_server_that_is_busy_is_waited_for(
         assert not found.done(), "it can't answer"
         os.kill(started.pid, signal.SIGCONT)
         assert found.result() == started
-    aws_server.SERVICE.stop()
-    assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
-
-
-def test_a_server_that_never_answers_is_not_ended_as_the_first_way_out(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started = aws_server.start(0)
     monkeypatch.setattr(process, "START_TIMEOUT", 0)
-
-    def silent(_service: BackgroundService, _server: Server) -> bool:
-        return False
-
-    monkeypatch.setattr(BackgroundService, "answers", silent)
-
+    monkeypatch.setattr(BackgroundService, "answers", lambda *_: False)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(LocalError, match=r"runs, but hasn't answered .* wait, and repeat the command\. Only if"):
         aws_server.running()
     assert aws_server.SERVICE.alive(started.pid)
     aws_server.SERVICE.stop()
+    assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
 
 
 def test_a_port_that_is_taken_is_reported_with_its_process(fresh: Machine) -> None:
@@ -151,20 +138,8 @@ def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pyt
     assert is_free(started.port)
 
 
-def test_a_damaged_record_is_reported(folder: Path) -> None:
-    machine = Machine(folder)
-
-    for command, record in (("up", "{"), ("down", "{"), ("outputs", "{"), ("down", '{"pid": -1, "port": 4000}')):
-        (folder / "server.json").write_text(record)
-        result = machine.run(command)
-        assert result.returncode == 1
-        assert "server.json is damaged" in result.stderr
-        assert "Traceback" not in result.stderr
-
-
 def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine) -> None:
-    os.killpg(small.server(), signal.SIGKILL)
-    gone(small)
+    small.kill()
 
     for command in ("outputs", "demo", "preview", "status", "logs", "lose"):
         result = small.run(command)
@@ -174,12 +149,6 @@ def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine)
     assert small.run("down").stdout == "the server had ended already; what it left is removed\n"
     assert up(small, "us-east-1")
     assert mint(small.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
-
-
-def gone(machine: Machine) -> None:
-    """Wait until no process of the machine is left."""
-    while processes_of(machine.folder):
-        time.sleep(0.01)
 
 
 def test_down_leaves_no_process_and_no_port_and_may_be_repeated(small: Machine) -> None:

@@ -10,10 +10,10 @@ import urllib.error
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from local.aws_clients import Aws
 from tests.local.machine import HANGING, Machine, integers_of, mint, up
@@ -29,7 +29,7 @@ def mortal(machines: Callable[[], Machine]) -> Machine:
     return up(machines(), US)
 
 
-LISTED: dict[str, tuple[str, ...]] = {
+LISTED = {
     "lambda": ("list_functions",),
     "dynamodb": ("list_tables",),
     "events": ("list_rules",),
@@ -38,6 +38,13 @@ LISTED: dict[str, tuple[str, ...]] = {
     "sqs": ("list_queues",),
 }
 """What is listed of every service, in every region."""
+
+OF_FUNCTION = (
+    *("list_aliases", "list_versions_by_function", "list_function_url_configs", "get_function_concurrency"),
+    "list_function_event_invoke_configs",
+)
+OF_TABLE = ("describe_table", "describe_time_to_live", "describe_continuous_backups")
+OF_ARN = ("get_resource_policy", "list_tags_of_resource")
 
 CHANGING = frozenset(
     {"ResponseMetadata", "LastUsed", "storedBytes", "nextToken", "StateUpdatedTimestamp"}
@@ -49,75 +56,39 @@ CHANGING = frozenset(
 def described(aws: Aws) -> dict[str, Any]:
     """Return what the API says of all that there is in two regions, with all items of all tables."""
     found: dict[str, Any] = {}
+
+    def ask(region: str, service: str, call: str, **named: str) -> Any:
+        client: Any = aws.client(service, region)  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+        try:
+            said = getattr(client, call)(**named)
+        except ClientError as error:
+            said = str(error)  # there is none
+        found[f"{region} {call} {named}"] = said
+        return said
+
     for region in (US, EU):
-        for service, calls in LISTED.items():
-            client: Any = aws.client(service, region)  # pyright: ignore[reportArgumentType]
-            for call in calls:
-                found[f"{region} {service} {call}"] = getattr(client, call)()
-        found |= {f"{region} {name}": value for name, value in of_functions(aws, region).items()}
-        found |= {f"{region} {name}": value for name, value in of_tables(aws, region).items()}
-        rules: Any = aws.client("events", region)
-        for rule in rules.list_rules()["Rules"]:
-            found[f"{region} targets of {rule['Name']}"] = rules.list_targets_by_rule(Rule=rule["Name"])
-    identities: Any = aws.client("iam", US)
-    for role in identities.list_roles()["Roles"]:
-        name = role["RoleName"]
-        policies = identities.list_role_policies(RoleName=name)["PolicyNames"]
-        found[f"role {name}"] = role
-        found[f"policies {name}"] = [identities.get_role_policy(RoleName=name, PolicyName=each) for each in policies]
+        listed = {call: ask(region, service, call) for service, calls in LISTED.items() for call in calls}
+        for name in (function["FunctionName"] for function in listed["list_functions"]["Functions"]):
+            of_function = {call: ask(region, "lambda", call, FunctionName=name) for call in OF_FUNCTION}
+            for alias in of_function["list_aliases"]["Aliases"]:
+                ask(region, "lambda", "get_policy", FunctionName=name, Qualifier=alias["Name"])
+        for name in listed["list_tables"]["TableNames"]:
+            of_table = {call: ask(region, "dynamodb", call, TableName=name) for call in OF_TABLE}
+            for call in OF_ARN:
+                ask(region, "dynamodb", call, ResourceArn=of_table["describe_table"]["Table"]["TableArn"])
+            found[f"{region} items of {name}"] = items_of(aws.client("dynamodb", region), name)
+        for rule in listed["list_rules"]["Rules"]:
+            ask(region, "events", "list_targets_by_rule", Rule=rule["Name"])
+    for name in (role["RoleName"] for role in ask(US, "iam", "list_roles")["Roles"]):
+        for policy in ask(US, "iam", "list_role_policies", RoleName=name)["PolicyNames"]:
+            ask(US, "iam", "get_role_policy", RoleName=name, PolicyName=policy)
     return json.loads(json.dumps(without_changing(found), default=str, sort_keys=True))
-
-
-def of_functions(aws: Aws, region: str) -> dict[str, Any]:
-    client: Any = aws.client("lambda", region)
-    found: dict[str, Any] = {}
-    for function in client.list_functions()["Functions"]:
-        name = function["FunctionName"]
-        aliases = client.list_aliases(FunctionName=name)["Aliases"]
-        found |= {
-            f"code of {name}": client.get_function(FunctionName=name)["Configuration"]["CodeSha256"],
-            f"versions of {name}": client.list_versions_by_function(FunctionName=name)["Versions"],
-            f"aliases of {name}": aliases,
-            f"urls of {name}": client.list_function_url_configs(FunctionName=name)["FunctionUrlConfigs"],
-            f"concurrency of {name}": client.get_function_concurrency(FunctionName=name),
-            f"events of {name}": client.list_function_event_invoke_configs(FunctionName=name),
-        }
-        for alias in aliases:
-            try:
-                policy = client.get_policy(FunctionName=name, Qualifier=alias["Name"])["Policy"]
-            except client.exceptions.ResourceNotFoundException:
-                policy = None
-            found[f"policy of {name}:{alias['Name']}"] = policy
-    return found
-
-
-def of_tables(aws: Aws, region: str) -> dict[str, Any]:
-    client: Any = aws.client("dynamodb", region)
-    found: dict[str, Any] = {}
-    for name in client.list_tables()["TableNames"]:
-        arn = client.describe_table(TableName=name)["Table"]["TableArn"]
-        found |= {
-            f"table {name}": client.describe_table(TableName=name)["Table"],
-            f"items of {name}": items_of(client, name),
-            f"ttl of {name}": client.describe_time_to_live(TableName=name),
-            f"recovery of {name}": client.describe_continuous_backups(TableName=name),
-            f"policy of {name}": policy_of(client, arn),
-            f"tags of {name}": client.list_tags_of_resource(ResourceArn=arn),
-        }
-    return found
 
 
 def items_of(client: Any, table: str) -> list[str]:
     """Return all items but that of the check, from which every `up` mints."""
     found = client.scan(TableName=table, ConsistentRead=True)["Items"]
     return sorted(json.dumps(item, sort_keys=True) for item in found if item.get("counter") != {"S": "-check"})
-
-
-def policy_of(client: Any, arn: str) -> str | None:
-    try:
-        return client.get_resource_policy(ResourceArn=arn)["Policy"]
-    except client.exceptions.PolicyNotFoundException:
-        return None
 
 
 def without_changing(value: Any) -> Any:
@@ -235,12 +206,7 @@ def test_a_repeated_key_is_known_after_a_kill(mortal: Machine) -> None:
 
 
 def keyed(url: str) -> int:
-    from urllib.request import Request
-
-    from tests.local.machine import OPENER
-
-    with OPENER.open(Request(url, method="POST", headers={"Idempotency-Key": "order-1"}), timeout=HANGING) as response:
-        return json.load(response)["integer"]
+    return mint(url, headers={"Idempotency-Key": "order-1"})[1]["integer"]
 
 
 def test_after_a_power_failure_integers_begin_above_all_limits(fresh: Machine) -> None:
@@ -288,26 +254,13 @@ def test_what_was_being_written_at_the_end_is_ignored(mortal: Machine) -> None:
     assert mint(url)[1]["integer"] == minted[-1] + 1
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-50])
-
-
-def of_another_version(path: Path) -> None:
-    changed = path.read_bytes().replace(b'["set",', b'["put",')
-    assert changed != path.read_bytes()
-    path.write_bytes(changed)
-
-
-def overwritten(path: Path) -> None:
-    path.write_bytes(b"\x00\xff" + path.read_bytes()[2:])
-
-
-def removed(path: Path) -> None:
-    path.unlink()
-
-
-def of_another_type(path: Path) -> None:
-    path.write_text("[5]\n")
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "cut": lambda whole: whole[:-50],
+    "overwritten": lambda whole: b"\x00\xff" + whole[2:],
+    "of another type": lambda _whole: b"[5]\n",
+    "of another version": lambda whole: whole.replace(b'["set",', b'["put",'),
+    "removed": lambda _whole: None,
+}
 
 
 def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None:
@@ -318,15 +271,16 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
     fresh.kill()
     (snapshot,) = (fresh.folder / "saved").glob("snapshot-*.json")
     (journal,) = (fresh.folder / "saved").glob("journal-*")
-    damages = [(snapshot, cut), (snapshot, overwritten), (snapshot, of_another_type)]
-    damages += [(journal, overwritten), (journal, of_another_type), (journal, removed)]
-    damages += [(journal, of_another_version)]
+    damages = [(snapshot, each) for each in ("cut", "overwritten", "of another type")]
+    damages += [(journal, each) for each in DAMAGES if each != "cut"]
     archive = next((fresh.folder / "saved").glob("lambda-blobs/*.zip"))
-    damages += [(archive, cut), (archive, removed)]
+    damages += [(archive, "cut"), (archive, "removed")]
 
     for damaged, damage in damages:
         whole = damaged.read_bytes()
-        damage(damaged)
+        changed = DAMAGES[damage](whole)
+        assert changed != whole
+        damaged.unlink() if changed is None else damaged.write_bytes(changed)
         refused = fresh.up(US)
         damaged.write_bytes(whole)
 
