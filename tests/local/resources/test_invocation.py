@@ -47,9 +47,10 @@ class Asking:
     def calls(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
 
-    def start(self, event: Mapping[str, Any]) -> "subprocess.Popen[str]":
-        """Deploy in a process that may be killed. It prints each type that it has made or found."""
-        program = f"from {__name__} import deploy; deploy(*{(self.aws.endpoint, self.name, str(self.file), event)!r})"
+    def start(self, event: Mapping[str, Any], last: str = "") -> "subprocess.Popen[str]":
+        """Deploy in a process that may be killed. It prints when it has recorded this type, and goes no further."""
+        arguments = (self.aws.endpoint, self.name, str(self.file), event, last)
+        program = f"from {__name__} import deploy; deploy(*{arguments!r})"
         return subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     def killed_in_the_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,9 +68,14 @@ class Asking:
         return event
 
 
-def deploy(endpoint: str, name: str, file: str, event: Mapping[str, Any]) -> None:
+def deploy(endpoint: str, name: str, file: str, event: Mapping[str, Any], last: str) -> None:
+    def report(_event: str, kind: str, _name: str) -> None:
+        if last and f"/{last}:" in kind:
+            print(kind, flush=True)
+            signal.pause()
+
     aws = Aws(endpoint)
-    engine = Engine(aws, State("parts"), lambda _event, kind, _name: print(kind, flush=True))
+    engine = Engine(aws, State("parts"), report)
     for part in Asking(aws, name, Path(file)).parts(event):
         engine.create(part)
     engine.delete_unseen()
@@ -143,9 +149,9 @@ def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(
     program.up(wanted)
     for number, part in enumerate(parts):
         event = {"number": 10 + number}
-        with program.start(event) as process:
+        with program.start(event, part) as process:
             assert process.stdout is not None
-            assert next((line for line in process.stdout if f"/{part}:" in line), None)
+            assert process.stdout.readline()
             process.kill()
         wanted = wanted if reverted else event
 
