@@ -50,7 +50,10 @@ SHARING = {
     ),
     "deployed and small": (
         "tests/local/test_command_line.py",
+        "tests/local/test_environment.py",
         "tests/local/test_interrupt.py",
+        "tests/local/test_operator_commands.py",
+        "tests/local/engine/test_preview.py",
         "tests/local/stacks/test_minting_together.py",
         "tests/local/server/test_aws_server.py",
     ),

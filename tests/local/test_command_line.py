@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.paths import ROOT
+from local.paths import ROOT, as_here
 from tests.local.machine import HANGING, Machine, mint
 
 DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -41,6 +41,8 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
     assert "dev: 75 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
+    refused, problem = mint(outputs["urls"]["eu-west-1"], "invoices", "PUT")
+    assert (refused, "openCounters" in problem["detail"]) == (403, True)
 
 
 def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine) -> None:
@@ -93,32 +95,16 @@ def test_make_demo_shows_each_region_once(deployed: Machine) -> None:
     assert [shown.count(url) for url in (first, *others)] == [2, 1, 1], "once more, to mint by"
     assert "coordinator: " not in shown
     (all_outputs,) = [line.split(":")[1].split() for line in shown.splitlines() if line.startswith("all outputs:")]
-    assert (
-        json.loads(
-            subprocess.run(
-                [*all_outputs, "--json"], cwd=ROOT, env=deployed.environment, capture_output=True, check=True
-            ).stdout
-        )
-        == deployed.outputs()
-    )
-
-
-def test_wrong_settings_are_reported_and_change_nothing(deployed: Machine) -> None:
-    url = deployed.outputs()["urls"]["us-east-1"]
-
-    wrong = deployed.up("us-east-1", "eu-wset-1", settings=("memorySize=1",))
-
-    assert wrong.returncode == 1
-    assert "'eu-wset-1' is not an AWS region; did you mean 'eu-west-1'?" in wrong.stderr
-    assert "memorySize: 1 is out of range; 128 to 10240 are allowed" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
-    assert mint(url)[0] == 200
+    command = [*all_outputs, "--json"]
+    named = subprocess.run(command, cwd=ROOT, env=deployed.environment, capture_output=True, check=True)
+    assert json.loads(named.stdout) == deployed.outputs()
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
         ("memorySize=1", "  -c memorySize: 1 is out of range; 128 to 10240 are allowed"),
+        ('regions=["eu-wset-1"]', "  -c regions: 'eu-wset-1' is not an AWS region; did you mean 'eu-west-1'?"),
         ("regions=[1", """  -c regions: '[1' is not a list of strings: -c 'regions=["us-east-1", "eu-west-1"]'"""),
         ("global-integers:protect=perhaps", "  -c protect: 'perhaps' is neither true nor false"),
         ("leese=2", "  -c leese: there is no such setting; did you mean 'lease'?"),
@@ -133,15 +119,6 @@ def test_an_error_of_an_option_names_the_option(tmp_path: Path, override: str, m
         assert "Pulumi.dev.yaml" not in wrong.stderr
 
 
-def test_a_floor_for_no_counter_is_refused(small: Machine) -> None:
-    wrong = small.up("us-east-1", settings=('floors={"nonesuch": 5}',))
-
-    assert wrong.returncode == 1
-    assert "floors: there is no counter nonesuch" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
-    assert small.up("us-east-1").returncode == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -150,6 +127,10 @@ def test_a_floor_for_no_counter_is_refused(small: Machine) -> None:
         (("up", "--port", "1"), "To end it and forget all integers: "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
+        (("lose",), "lose: name a region, or --layouts, --mirror, --archive; the regions are us-east-1, eu-west-1"),
+        (("lose", "eu-west-3"), "stack dev has no tables there; name one of ap-southeast-2, eu-west-1, us-east-1"),
+        (("logs", "eu-west-3"), "eu-west-3: stack dev has no tables there"),
+        (("status", "--stack", "local"), "stack local is not deployed here"),
     ],
 )
 def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, ...], message: str) -> None:
@@ -159,12 +140,24 @@ def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, .
     assert message in wrong.stderr
 
 
-@pytest.mark.parametrize("port", ["80000", "65536", "-1", "http", "", "4566.5", "９", "9" * 30])
-def test_a_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
-    wrong = Machine(tmp_path).run("up", "--port", port)
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--port", value) for value in ("80000", "65536", "-1", "http", "", "4566.5", "９", "9" * 30)),
+        *(("-n", value) for value in ("0", "-1", "x", "")),
+    ],
+)
+def test_a_number_that_is_none_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    wrong = Machine(tmp_path).run("up" if option == "--port" else "logs", option, value)
 
+    allowed = {"--port": "port; 1 to 65535 are allowed, and 0 for a free one", "-n": "number of lines; 1 to 999999"}
     assert wrong.returncode == 2
-    assert f"argument --port: {port} is not a port; 1 to 65535 are allowed, and 0 for a free one" in wrong.stderr
+    assert f"{value} is not a {allowed[option]}" in wrong.stderr
+
+
+def test_messages_name_the_commands_of_this_machine() -> None:
+    assert as_here("run `pulumi up --refresh`, or `pulumi preview`; `pulumi cancel`").count("-m local ") == 2
+    assert "`pulumi cancel`" in as_here("`pulumi cancel`")
 
 
 @pytest.mark.long

@@ -1,10 +1,14 @@
-"""What `logs` and `lose` show and do."""
+"""What `logs` shows, also while it follows them, and what is left after `down`."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
-import pytest
-
-from tests.local.machine import Machine, mint
+from local.paths import ROOT
+from local.terminal import STATUS
+from tests.local.machine import HANGING, Command, Machine, mint, up
 
 
 def test_the_logs_have_the_layouts_begin_and_no_noise(deployed: Machine) -> None:
@@ -17,75 +21,57 @@ def test_the_logs_have_the_layouts_begin_and_no_noise(deployed: Machine) -> None
     assert deployed.run("logs", "eu-west-1", "-n", "3").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("lose",), "lose: name a region, or --layouts, --mirror, --archive; the regions are us-east-1, eu-west-1"),
-        (
-            ("lose", "eu-west-3"),
-            "eu-west-3: stack dev has no tables there; name one of ap-southeast-2, eu-west-1, us-east-1",
-        ),
-        (("logs", "eu-west-3"), "eu-west-3: stack dev has no tables there"),
-        (("status", "--stack", "local"), "stack local is not deployed here"),
-    ],
-)
-def test_what_is_not_there_is_named(deployed: Machine, arguments: tuple[str, ...], message: str) -> None:
-    wrong = deployed.run(*arguments)
-
-    assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert message in wrong.stderr
-
-
-@pytest.mark.parametrize("count", ["0", "-1", "x", ""])
-def test_a_wrong_number_of_lines_is_refused(deployed: Machine, count: str) -> None:
-    wrong = deployed.run("logs", "-n", count)
-
-    assert wrong.returncode == 2
-    assert f"{count} is not a number of lines; 1 to 999999 are allowed" in wrong.stderr
-
-
-def test_both_kinds_of_tables_are_lost_and_heal(fresh: Machine) -> None:
-    assert fresh.up("us-east-1", settings=("protect=true",)).returncode == 0
-    url = fresh.outputs()["urls"]["us-east-1"]
-    assert mint(url)[1]["integer"] == 1
-
-    lost = fresh.run("lose", "us-east-1", "--layouts")
-
-    assert lost.stdout.startswith(
-        "lost: table global-integers-dev-layouts in us-east-1\nlost: table global-integers-dev-counters in us-east-1\n"
-    )
-    status = fresh.run("status").stdout
-    assert "  us-east-1: doesn't mint: its counters table is lost; to recreate it: " in status
-    assert "the layouts table is lost; to recreate it: " in status
-    state = fresh.folder / "dev.json"
-    whole = json.loads(state.read_text())
-    remaining = [made for made in whole["resources"] if made["type"] != "aws:dynamodb/table:Table"]
-    state.write_text(
-        json.dumps({**whole, "resources": remaining})
-    )  # as an `up` that was killed before it made them again
-    assert fresh.run("status").stdout == status
-    again = fresh.run("lose", "us-east-1")
-    assert "global-integers-dev-counters in us-east-1 is lost already; to recreate it: " in again.stderr
-    healed = fresh.up("us-east-1", settings=("protect=true",))
-    assert healed.returncode == 0, healed.stderr
-    assert mint(url)[1]["integer"] > 100_000_000
-
-
-def test_what_a_killed_down_has_left_is_forgotten(fresh: Machine) -> None:
-    state = fresh.folder / "dev.json"
-    fresh.up("us-east-1")
-    left = state.read_text()
+def test_after_down_all_begins_again_at_the_same_port(fresh: Machine) -> None:
+    before = fresh.up("us-east-1").stdout.partition("http://127.0.0.1:")[2].partition(" ")[0]
+    state = (fresh.folder / "dev.json").read_text()
     assert fresh.run("down").returncode == 0
-    state.write_text(left)
+    (fresh.folder / "dev.json").write_text(state)  # as a `down` that is killed leaves it
 
-    assert fresh.up("us-east-1").returncode == 0, "no witness of tables that were another server's"
+    started = fresh.run("up", "-c", 'regions=["us-east-1"]')
+
+    assert started.returncode == 0, "no witness of tables that were another server's"
+    assert started.stdout.startswith(f"local AWS server: started on http://127.0.0.1:{before} ")
     assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
 
 
-def test_the_same_port_is_used_again(fresh: Machine) -> None:
-    before = fresh.up("us-east-1", settings=("paused=[]",)).stdout.partition("http://127.0.0.1:")[2].partition(" ")[0]
-    assert fresh.run("down").returncode == 0
+def follow(machine: Machine) -> Command:
+    """Start to follow the logs, and wait for the first line."""
+    process = machine.start("logs", "--follow", "-n", "1")
+    assert process.stdout is not None
+    assert " us-east-1 global-integers-dev-coordinate: " in process.stdout.readline()
+    return process
 
-    started = fresh.run("up", "-c", 'regions=["us-east-1"]').stdout
 
-    assert started.startswith(f"local AWS server: started on http://127.0.0.1:{before} ")
+def test_following_shows_new_lines_and_ctrl_c_ends_it(small: Machine) -> None:
+    with follow(small) as process:
+        assert process.stdout is not None
+        created = small.run("send", '{"create": ["invoices"]}')
+        assert created.returncode == 0, "another command waits for nothing"
+        assert next((line for line in process.stdout if '"invoices"' in line), None)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=HANGING)
+    small.run("send", '{"delete": ["invoices"]}')
+
+    assert (process.returncode, err) == (STATUS, "\n")
+
+
+def test_following_ends_with_its_reader_though_nothing_is_logged(small: Machine) -> None:
+    command = f"{sys.executable} -m local logs -f | head -n 1; echo ${{PIPESTATUS[0]}}"
+
+    ended = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=small.environment, capture_output=True, text=True, timeout=HANGING
+    )
+
+    assert (ended.stderr, ended.stdout.splitlines()[1:]) == ("", [str(128 + signal.SIGPIPE)])
+
+
+def test_following_ends_with_the_server(small: Machine) -> None:
+    with follow(small) as process:
+        os.killpg(small.server(), signal.SIGKILL)
+        _, err = process.communicate(timeout=HANGING)
+
+    assert process.returncode == 1
+    assert err.startswith("error: the local AWS server (process ")
+    assert "has ended. What it had is saved; to start it again, at the same URLs: " in err
+    assert "Traceback" not in err
+    assert up(small, "us-east-1")
