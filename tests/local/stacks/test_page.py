@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import pytest
@@ -239,25 +239,51 @@ def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
     assert asked == []
 
 
-def test_a_lost_response_costs_nothing(page: Page, url: str) -> None:
-    before = mint(url)[1]["integer"]
+Answer = Callable[[Route], None]
+
+
+def abort(route: Route) -> None:
+    route.abort()
+
+
+def lose(route: Route) -> None:
+    """Let it mint, but lose the response."""
+    route.fetch()
+    route.abort()
+
+
+def fail(route: Route) -> None:
+    """Let it mint, but let the function fail then."""
+    route.fetch()
+    route.fulfill(status=500, json={"detail": "unexpected error"})
+
+
+def ignore(_: Route) -> None:
+    """Never answer."""
+
+
+def refuse(route: Route) -> None:
+    route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "a change of layout"})
+
+
+def answered(page: Page, url: str, *answers: Answer) -> list[str | None]:
+    """Answer the requests that mint in these ways, and let all others pass. Return their keys, as they come."""
     keys: list[str | None] = []
 
-    def lose(route: Route) -> None:
+    def answer(route: Route) -> None:
         keys.append(route.request.headers.get("idempotency-key"))
-        if len(keys) == 1:
-            route.fetch()  # it was minted, but the page doesn't learn that
-            route.abort()
-        elif len(keys) == 2:
-            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "try again"})
-        else:
-            route.continue_()
+        answers[len(keys) - 1](route) if len(keys) <= len(answers) else route.continue_()
 
-    page.route(url + "integers?*", lose)  # the POST; the GET of the page has no count
+    page.route(url + "integers?*", answer)  # the POST; the GET of the page has no count
+    return keys
+
+
+def test_a_lost_response_costs_nothing(page: Page, url: str) -> None:
+    before = mint(url)[1]["integer"]
+    keys = answered(page, url, lose, refuse)
 
     assert minted(page) == before + 3
-    assert len(keys) == 3
-    assert len(set(keys)) == 1
+    assert (len(keys), len(set(keys))) == (3, 1)
     assert mint(url)[1]["integer"] == before + 6
 
 
@@ -265,10 +291,7 @@ def test_it_says_that_it_retries(page: Page, url: str) -> None:
     page.clock.install(time=0)
     page.goto(url)
     page.clock.pause_at(60_000)
-    page.route(
-        url + "integers*",
-        lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "a change of layout"}),
-    )
+    answered(page, url, *[refuse] * 4)
     note = page.locator("#note")
     page.get_by_role("button", name="Mint").click()
 
@@ -280,21 +303,19 @@ def test_it_says_that_it_retries(page: Page, url: str) -> None:
     expect(note).to_have_text("Nothing minted yet.")
 
 
-def test_without_a_network_the_next_click_repeats_the_request(page: Page, url: str) -> None:
-    keys: list[str | None] = []
-
-    def cut(route: Route) -> None:
-        keys.append(route.request.headers.get("idempotency-key"))
-        route.abort()
-
-    page.route(url + "integers*", cut)
+@pytest.mark.parametrize(
+    ("answers", "said"), [([abort] * 4, re.compile("^No response")), ([fail], "unexpected error")], ids=["none", "500"]
+)
+def test_after_an_error_the_next_click_repeats_the_request(
+    page: Page, url: str, answers: list[Answer], said: str | re.Pattern[str]
+) -> None:
+    before = mint(url)[1]["integer"]
+    keys = answered(page, url, *answers)
     page.get_by_role("button", name="Mint").click()
-    expect(page.get_by_role("alert")).to_contain_text("No response")
-    page.unroute(url + "integers*")
-    page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
-    minted(page)
+    expect(page.get_by_role("alert")).to_have_text(said)
 
-    assert len(set(keys)) == 1
+    assert minted(page) == before + 3
+    assert (len(keys), len(set(keys))) == (len(answers) + 1, 1)
 
 
 def test_integers_are_shown_without_their_counters_page(page: Page, url: str) -> None:
@@ -320,30 +341,9 @@ def test_a_response_of_lambda_itself_is_shown(page: Page, url: str, status: int,
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
 
 
-def test_after_an_error_the_next_click_repeats_the_request(page: Page, url: str) -> None:
-    keys: list[str | None] = []
-
-    def fail(route: Route) -> None:
-        keys.append(route.request.headers.get("idempotency-key"))
-        if len(keys) == 1:
-            route.fetch()  # it was minted; then the function failed
-            route.fulfill(status=500, json={"detail": "unexpected error"})
-        else:
-            route.continue_()
-
-    before = mint(url)[1]["integer"]
-    page.route(url + "integers?*", fail)
-    page.get_by_role("button", name="Mint").click()
-    expect(page.get_by_role("alert")).to_have_text("unexpected error")
-
-    assert minted(page) == before + 3
-    assert len(set(keys)) == 1
-
-
 def test_it_gives_up_when_no_response_comes(page: Page, url: str) -> None:
     page.clock.install()
-    keys: list[str | None] = []
-    page.route(url + "integers*", lambda route: keys.append(route.request.headers.get("idempotency-key")))
+    keys = answered(page, url, *[ignore] * 9)
     page.get_by_role("button", name="Mint").click()
     for _ in range(60):
         page.clock.run_for(5_000)  # ms of the page's time
