@@ -1,17 +1,27 @@
-"""A company's rules on the local server: its keys, role paths and boundary; a region that is paused."""
+"""A company's rules on the local server: its keys, role paths, boundary and tables' policies; a paused region."""
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from local.aws_clients import Aws
+from tests.local.callers import allowing, document, user
 from tests.local.machine import Machine, mint, up
 
 REGIONS = ("us-east-1", "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS}
-RULES = ("apiGateway=true", "iamPath=/teams/shop/", f"kmsKeys={json.dumps(KEYS)}")
+RULES = ("protect=true", "apiGateway=true", "iamPath=/teams/shop/", f"kmsKeys={json.dumps(KEYS)}")
 PREFIX = "global-integers-dev"
+COUNTERS = f"{PREFIX}-counters"
+KEY = {"counter": {"S": "integers"}}
+STRAY = {"counter": {"S": "stray"}}
+SET = "SET issued = :one"
+ONE = {":one": {"N": "1"}}
+
+Client = Any
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +39,9 @@ def aws(ruled: Machine) -> Aws:
 def test_a_running_deployment_takes_rules_on_and_off_again(fresh: Machine) -> None:
     machine = up(fresh, *REGIONS)
     aws = Aws(machine.endpoint)
-    boundary = (
-        aws.client("iam", "us-east-1")
-        .create_policy(
-            PolicyName="boundary",
-            PolicyDocument=json.dumps(
-                {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-            ),
-        )["Policy"]
-        .get("Arn", "")
-    )
+    iam = aws.client("iam", "us-east-1")
+    policy = iam.create_policy(PolicyName="boundary", PolicyDocument=document(allowing("*")))["Policy"]
+    boundary = policy.get("Arn", "")
     settings = (
         f"kmsKeys={json.dumps(KEYS)}",
         "iamPath=/teams/shop/",
@@ -100,3 +103,101 @@ def test_a_paused_region_refuses_and_continues_where_it_stopped(ruled: Machine, 
 
     assert (mint(url)[1]["integer"], mint(gateway)[1]["integer"]) == (first + 2, first + 4)
     assert ruled.outputs()["counters"] == outputs["counters"]
+
+
+@pytest.fixture(scope="module")
+def administrator(ruled: Machine) -> Client:
+    """A user who may do everything in DynamoDB."""
+    keys = user(Aws(ruled.endpoint), allowing("dynamodb:*"))
+    return Aws(ruled.endpoint, (keys.access_key, keys.secret_key)).client("dynamodb", REGIONS[0])
+
+
+@pytest.fixture
+def root(ruled: Machine) -> Client:
+    return Aws(ruled.endpoint).client("dynamodb", REGIONS[0])
+
+
+def transact(client: Client, table: str, **item: Any) -> None:
+    client.transact_write_items(TransactItems=[{kind: {"TableName": table, **what} for kind, what in item.items()}])
+
+
+def statement(text: str) -> Callable[[Client, str], Any]:
+    return lambda client, table: client.execute_statement(Statement=text.replace("TABLE", f'"{table}"'))
+
+
+WRITES: dict[str, Callable[[Client, str], Any]] = {
+    "PutItem": lambda client, table: client.put_item(TableName=table, Item=STRAY),
+    "UpdateItem": lambda client, table: client.update_item(
+        TableName=table, Key=KEY, UpdateExpression=SET, ExpressionAttributeValues=ONE
+    ),
+    "DeleteItem": lambda client, table: client.delete_item(TableName=table, Key=KEY),
+    "BatchWriteItem": lambda client, table: client.batch_write_item(
+        RequestItems={table: [{"PutRequest": {"Item": STRAY}}]}
+    ),
+    "a transaction's Put": lambda client, table: transact(client, table, Put={"Item": STRAY}),
+    "a transaction's Delete": lambda client, table: transact(client, table, Delete={"Key": KEY}),
+    "INSERT": statement("INSERT INTO TABLE VALUE {'counter': 'stray'}"),
+    "UPDATE": statement("UPDATE TABLE SET issued = 1 WHERE counter = 'integers'"),
+    "DELETE": statement("DELETE FROM TABLE WHERE counter = 'integers'"),
+    "a batch of statements": lambda client, table: client.batch_execute_statement(
+        Statements=[{"Statement": f"DELETE FROM \"{table}\" WHERE counter = 'integers'"}]
+    ),
+    "a transaction of statements": lambda client, table: client.execute_transaction(
+        TransactStatements=[{"Statement": f"DELETE FROM \"{table}\" WHERE counter = 'integers'"}]
+    ),
+    "a table that is named by its ARN": lambda client, table: client.put_item(
+        TableName=f"arn:aws:dynamodb:{REGIONS[0]}:000000000000:table/{table}", Item=STRAY
+    ),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("who", ["administrator", pytest.param("root", marks=pytest.mark.long)])
+def test_nobody_else_writes(request: pytest.FixtureRequest, ruled: Machine, who: str, write: str) -> None:
+    client = request.getfixturevalue(who)
+
+    with pytest.raises(ClientError, match=r"AccessDenied.*explicit deny in a resource-based policy"):
+        WRITES[write](client, COUNTERS)
+
+    assert "Item" not in client.get_item(TableName=COUNTERS, Key=STRAY), "it may be read"
+    assert "Item" in client.get_item(TableName=COUNTERS, Key=KEY)
+
+
+@pytest.mark.parametrize("table", ["receipts", "layouts", "mirror", "archive"])
+def test_nor_into_another_table_of_the_stack(administrator: Client, table: str) -> None:
+    key = "receipt" if table == "receipts" else "counter"
+
+    with pytest.raises(ClientError, match="explicit deny in a resource-based policy"):
+        administrator.put_item(TableName=f"{PREFIX}-{table}", Item={key: {"S": "stray"}})
+
+
+def test_its_own_roles_do(ruled: Machine) -> None:
+    """The minting function, with a receipt; API Gateway without a function; the coordinator has laid out."""
+    outputs = ruled.outputs()
+    url, gateway = outputs["urls"][REGIONS[0]], outputs["gatewayUrls"][REGIONS[0]]
+
+    assert [mint(each)[0] for each in (url, gateway)] == [200, 200]
+    up(ruled, *REGIONS, settings=(*RULES, 'counters=["integers", "orders"]'))
+    assert mint(url, "orders")[1]["integer"] == 1
+    up(ruled, *REGIONS, settings=RULES)
+
+
+def test_an_operator_may_take_the_policy_off_and_up_puts_it_back(ruled: Machine, administrator: Client) -> None:
+    arn = f"arn:aws:dynamodb:{REGIONS[0]}:000000000000:table/{COUNTERS}"
+
+    administrator.delete_resource_policy(ResourceArn=arn)
+    administrator.put_item(TableName=COUNTERS, Item=STRAY)
+    administrator.delete_item(TableName=COUNTERS, Key=STRAY)
+    up(ruled, *REGIONS, settings=RULES)
+
+    with pytest.raises(ClientError, match="explicit deny"):
+        administrator.put_item(TableName=COUNTERS, Item=STRAY)
+
+
+def test_without_protection_others_write_too(small: Machine) -> None:
+    """So it is the policy that refuses above, and nothing else."""
+    client = Aws(small.endpoint).client("dynamodb", REGIONS[0])
+
+    for write in ("PutItem", "INSERT"):
+        WRITES[write](client, COUNTERS)
+        client.delete_item(TableName=COUNTERS, Key=STRAY)
