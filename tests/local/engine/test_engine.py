@@ -20,9 +20,11 @@ from local.engine.program import main
 from local.operator_commands import mint
 from local.paths import LocalError
 from local.stack import State
+from tests.local.callers import allowing, document
 from tests.local.machine import HANGING, Machine, up
 from tests.local.machine import mint as ask
-from tests.local.registrations import HOME, registration, table
+from tests.local.registrations import HOME, create_bare_table, registration, role, table
+from tests.local.registrations import up as apply
 
 OTHER = "eu-west-1"
 
@@ -84,32 +86,13 @@ def test_what_was_not_recorded_or_is_renamed_stays_the_same(stack: Stack, folder
     assert {made.name.split("-")[0] for made in State(stack.name).resources.values()} == {"other"}
 
 
-@pytest.mark.long
-def test_another_home_region_is_refused_and_set_back_all_goes_on(stack: Stack) -> None:
-    before, _ = stack.deploy(HOME, OTHER)
-    url = before["urls"][OTHER]
-    layouts = stack.table("layouts")
-    assert mint(url) == 2
+def test_a_role_that_a_killed_run_had_half_made_is_removed(aws: Aws, name: str) -> None:
+    iam = aws.client("iam", HOME)
+    apply(aws, role(name))
+    iam.put_role_policy(RoleName=name, PolicyName="left", PolicyDocument=document(allowing("*")))
 
-    with pytest.raises(LocalError, match="the home region was us-east-1 and can't be moved to eu-west-1; set it back"):
-        stack.deploy(HOME, OTHER, home=OTHER)
-    assert mint(url) == 4
-
-    after, events = stack.deploy(HOME, OTHER)
-    assert after == before
-    assert stack.table("layouts") == layouts
-    assert mint(url) == 6
-    assert "deleted" not in events, "nothing had been made there"
-    tables = stack.aws.client("dynamodb", OTHER).list_tables()["TableNames"]
-    assert f"global-integers-{stack.name}-layouts" not in tables
-
-    iam = stack.aws.client("iam", HOME)
-    role = f"global-integers-{stack.name}-mint-{OTHER}"
-    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
-    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
-    stack.deploy(HOME)
-    roles = {found["RoleName"] for found in iam.list_roles()["Roles"]}
-    assert role not in roles, "a role that a killed run had half made is removed too"
+    assert apply(aws)[1] == Counter(deleted=1)
+    assert name not in {found["RoleName"] for found in iam.list_roles()["Roles"]}
 
 
 def test_where_all_tables_and_roles_are_lost_nothing_begins_at_1(stack: Stack) -> None:
@@ -119,14 +102,15 @@ def test_where_all_tables_and_roles_are_lost_nothing_begins_at_1(stack: Stack) -
     for kind in ("layouts", "mirror", "counters", "receipts"):
         stack.aws.client("dynamodb", HOME).delete_table(TableName=f"{prefix}-{kind}")
     iam = stack.aws.client("iam", HOME)
-    for role in (f"{prefix}-coordinate", f"{prefix}-mint-{HOME}"):
+    for own in (f"{prefix}-coordinate", f"{prefix}-mint-{HOME}"):
         for policy in ("next", "own"):
-            iam.delete_role_policy(RoleName=role, PolicyName=policy)
-        iam.delete_role(RoleName=role)
+            iam.delete_role_policy(RoleName=own, PolicyName=policy)
+        iam.delete_role(RoleName=own)
 
     for _ in range(2):
-        with pytest.raises(LocalError, match=r"Neither the layouts table .* both tables were lost"):
+        with pytest.raises(LocalError, match=r"Neither the layouts table .*both tables were lost") as refused:
             stack.deploy(HOME)
+        assert "Pulumi's state: the first layouts table" in str(refused.value)
 
 
 def test_a_preview_of_another_identity_creates_and_deletes(stack: Stack) -> None:
@@ -152,9 +136,8 @@ def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:
         stack.deploy(HOME, program=twice)
 
 
-def test_what_could_not_be_created_is_not_in_the_state(aws: Aws, folder: Path) -> None:
+def test_what_could_not_be_created_is_not_in_the_state(aws: Aws, name: str) -> None:
     state = State("dev")
-    name = f"t{uuid4().hex[:8]}"
 
     with pytest.raises(LocalError, match=name):
         Engine(aws, state, ignore).create(table(name, hashKey="nonesuch"))
@@ -164,15 +147,9 @@ def test_what_could_not_be_created_is_not_in_the_state(aws: Aws, folder: Path) -
     assert [made.name for made in State("dev").resources.values()] == [name]
 
 
-def test_a_table_that_a_killed_run_had_half_made_is_completed(aws: Aws, folder: Path) -> None:
+def test_a_table_that_a_killed_run_had_half_made_is_completed(aws: Aws, name: str) -> None:
     client = aws.client("dynamodb", HOME)
-    name = f"t{uuid4().hex[:8]}"
-    client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "receipt", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "receipt", "AttributeType": "S"}],
-    )
+    create_bare_table(aws, name)
 
     Engine(aws, State("dev"), ignore).create(table(name))
 

@@ -36,15 +36,6 @@ def test_an_error_of_the_program_itself_is_raised() -> None:
         previewed({"p:zero": "0"}, program, "p")
 
 
-def test_wrong_settings_start_no_server(fresh: Machine) -> None:
-    wrong = fresh.up("eu-wset-1")
-
-    assert wrong.returncode == 1
-    assert "did you mean 'eu-west-1'?" in wrong.stderr
-    assert "started" not in wrong.stdout
-    assert not (fresh.folder / "server.json").exists()
-
-
 def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) -> None:
     before = (deployed.folder / "dev.json").read_bytes()
     regions = 'regions=["us-east-1", "eu-west-1", "ap-southeast-2", "eu-west-3"]'
