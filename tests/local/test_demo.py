@@ -1,11 +1,8 @@
 """The demo's table, of URLs that answer as the functions do."""
 
-import json
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Generator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from global_integers.minting.api import PAUSED
@@ -13,46 +10,27 @@ from global_integers.minting.api import PAUSED
 from local.domain.zone import HTTP_API_FAILED
 from local.operator_commands import Paused, mint, mint_everywhere, table
 from local.paths import LocalError
+from proof.faulty_server import Request, Response, Server, json_response
 
 LAYOUT = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
 
 
-class Minting(BaseHTTPRequestHandler):
-    """Mints 1, 3, 5 … at /1/ and 2, 4, 6 … at /2/; everything else needs a signature."""
-
-    minted: defaultdict[str, int]
-
-    def do_POST(self) -> None:
-        offset = self.path.strip("/")
-        if offset not in ("1", "2"):
-            if offset == "api":
-                self.answer(500, HTTP_API_FAILED.body)
-            else:
-                self.send_error({"": 500, "paused": 429}.get(offset, 403))
-            return
-        body = json.dumps({"integer": int(offset) + 2 * self.minted[offset]}).encode()
-        self.minted[offset] += 1
-        self.answer(200, body)
-
-    def answer(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
-        """Log nothing."""
-
-
 @pytest.fixture
 def url() -> Generator[str]:
-    Minting.minted = defaultdict(int)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Minting) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    """Mints 1, 3, 5 … at /1/ and 2, 4, 6 … at /2/; everything else needs a signature."""
+    minted: Counter[str] = Counter()
+
+    async def answer(request: Request) -> Response:
+        place = request.path.strip("/")
+        if place in ("1", "2"):
+            minted[place] += 1
+            return json_response({"integer": int(place) + 2 * (minted[place] - 1)}, 200)
+        if place == "api":
+            return Response(500, HTTP_API_FAILED.body)
+        return json_response({}, {"": 500, "paused": 429}.get(place, 403))
+
+    with Server(answer) as server:
+        yield f"{server.url}/"
 
 
 def test_the_table_has_a_row_for_each_region(url: str) -> None:
