@@ -39,6 +39,16 @@ def table(name: str, *, protect: bool = False, **changed: Any) -> Registration:
     return registration("aws:dynamodb/table:Table", name, {**inputs, **changed}, protect=protect)
 
 
+def create_bare_table(aws: Aws, name: str) -> None:
+    """Create a table with the same key and nothing else, without the engine."""
+    aws.client("dynamodb", HOME).create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "receipt", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "receipt", "AttributeType": "S"}],
+    )
+
+
 def role(name: str, **changed: Any) -> Registration:
     """Return a function's role."""
     inputs = {"name": name, "assumeRolePolicy": trusting("lambda.amazonaws.com")}
@@ -78,6 +88,21 @@ def alias(
     """Return an alias of a function."""
     inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST", **changed}
     return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", inputs, ignore_changes=ignore_changes)
+
+
+def permission(name: str, title: str = "permission", **changed: Any) -> Registration:
+    """Return who may call a function: by default, the rules of EventBridge."""
+    inputs = {"region": HOME, "function": name, "statementId": title, "action": "lambda:InvokeFunction"}
+    inputs |= {"principal": "events.amazonaws.com"}
+    return registration("aws:lambda/permission:Permission", title, {**inputs, **changed})
+
+
+def retries(name: str, attempts: int, qualifier: str = "") -> Registration:
+    """Return how often a function, or an alias of it, is called again with an event for which it has failed."""
+    inputs = {"region": HOME, "functionName": name, "maximumEventAgeInSeconds": 60, "maximumRetryAttempts": attempts}
+    inputs |= {"qualifier": qualifier} if qualifier else {}
+    kind = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
+    return registration(kind, f"{name}-{qualifier}-retries", inputs)
 
 
 def invocation(name: str, event: Mapping[str, Any], title: str = "release", **changed: str) -> Registration:

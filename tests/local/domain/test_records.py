@@ -1,9 +1,10 @@
-"""Which record answers: the nearest that is healthy."""
+"""Which record answers: the nearest that is healthy. When a health check changes its status."""
 
 import pytest
 
 from components.settings.aws_regions import partitions
-from local.domain.zone import LOCATIONS, DnsRecord, answer, latency
+from local.domain.domain_server import Health
+from local.domain.zone import LOCATIONS, DnsRecord, HealthCheck, answer, latency
 
 HOST = "integers.example.com"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -48,3 +49,31 @@ def test_a_round_trip_is_about_as_long_as_light_takes() -> None:
     assert latency("us-east-1", "eu-west-1") == pytest.approx(latency("eu-west-1", "us-east-1"))
     assert 50 < latency("us-east-1", "eu-west-1") < 60
     assert latency("us-east-1", "us-moon-1") > max(latency("us-east-1", region) for region in LOCATIONS)
+
+
+CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
+
+
+def statuses(results: str) -> str:
+    """The status after each result: `+` is healthy, `-` is not."""
+    health = Health()
+    shown = ""
+    for result in results:
+        health.count(CHECK, healthy=result == "+")
+        shown += "+" if health.healthy(CHECK.id) else "-"
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ("++", "++"),
+        ("-+-+", "++++"),
+        ("--+", "+--"),
+        ("--++", "+--+"),
+        ("--+-++", "+----+"),
+        ("--++-", "+--++"),
+    ],
+)
+def test_the_threshold_of_results_changes_the_status(results: str, expected: str) -> None:
+    assert statuses(results) == expected

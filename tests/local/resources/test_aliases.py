@@ -17,7 +17,7 @@ from local.aws_clients import Aws
 from local.engine.program import Registration
 from tests.local.callers import allowing, user
 from tests.local.machine import HANGING, OPENER
-from tests.local.registrations import HOME, alias, function, registration, role, up
+from tests.local.registrations import HOME, alias, function, retries, role, up
 
 pytestmark = pytest.mark.long
 
@@ -41,13 +41,6 @@ def published(name: str, calls: Path) -> list[Registration]:
     """Return a function, and its alias to a published version. The function writes down as what it is called."""
     made = function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}, publish=True)
     return [role(name), made, alias(name, functionVersion="1")]
-
-
-def retries(name: str, attempts: int, qualifier: str | None) -> Registration:
-    inputs = {"region": HOME, "functionName": name, "maximumEventAgeInSeconds": 60, "maximumRetryAttempts": attempts}
-    inputs |= {"qualifier": qualifier} if qualifier else {}
-    kind = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
-    return registration(kind, f"{name}-{qualifier}-retries", inputs)
 
 
 def called_as(aws: Aws, name: str, **qualifier: str) -> str:
@@ -91,7 +84,7 @@ def test_an_alias_is_made_changed_in_place_and_deleted(aws: Aws, name: str) -> N
 
 def test_an_alias_has_settings_of_its_own_for_events(aws: Aws, name: str) -> None:
     client = aws.client("lambda", HOME)
-    parts = [role(name), function(name, SAYS_ITS_ARN, {}), alias(name), retries(name, 1, None)]
+    parts = [role(name), function(name, SAYS_ITS_ARN, {}), alias(name), retries(name, 1)]
     up(aws, *parts, retries(name, 0, "minting"))
 
     of_alias = client.get_function_event_invoke_config(FunctionName=name, Qualifier="minting")
@@ -186,7 +179,7 @@ def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path)
     """Those of the function don't hold for it."""
     calls = folder / "calls"
     parts = [*published(name, calls), alias(name, "retried", functionVersion="1")]
-    up(aws, *parts, retries(name, 0, None), retries(name, 1, "retried"), retries(name, 0, "minting"))
+    up(aws, *parts, retries(name, 0), retries(name, 1, "retried"), retries(name, 0, "minting"))
     client = aws.client("lambda", HOME)
     for qualifier in ("minting", "retried"):
         client.invoke(FunctionName=arn(name, qualifier), InvocationType="Event", Payload=b'{"fail": 1}')

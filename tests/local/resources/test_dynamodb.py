@@ -13,7 +13,7 @@ import pytest
 from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import LocalError
-from tests.local.registrations import HOME, table, up
+from tests.local.registrations import HOME, create_bare_table, table, up
 
 STREAM: dict[str, Any] = {"streamEnabled": True, "streamViewType": "KEYS_ONLY"}
 KEY = {"receipt": {"S": "one"}}
@@ -52,12 +52,7 @@ def test_a_recreated_table_is_another_one_and_set_right(aws: Aws, name: str) -> 
     client = aws.client("dynamodb", HOME)
     client.update_table(TableName=name, DeletionProtectionEnabled=False)
     client.delete_table(TableName=name)
-    client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "receipt", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "receipt", "AttributeType": "S"}],
-    )
+    create_bare_table(aws, name)
     recreated = described(aws, name)["TableId"]
 
     [after], events = up(aws, table(name, **STREAM, deletionProtectionEnabled=True))

@@ -10,7 +10,7 @@ import pytest
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from tests.local.recorder import RECORDER
-from tests.local.registrations import HOME, function, registration, role, up
+from tests.local.registrations import HOME, function, permission, registration, role, up
 
 OTHER = "ap-southeast-2"
 
@@ -32,25 +32,14 @@ def target(name: str, region: str, age: int = 60) -> Registration:
     return registration("aws:cloudwatch/eventTarget:EventTarget", name, inputs)
 
 
-def permission(name: str, region: str) -> Registration:
-    inputs = {
-        "region": region,
-        "function": name,
-        "statementId": "schedule",
-        "action": "lambda:InvokeFunction",
-        "principal": "events.amazonaws.com",
-        "sourceArn": f"arn:aws:events:{region}:000000000000:rule/{name}",
-    }
-    return registration("aws:lambda/permission:Permission", name, inputs)
-
-
 @pytest.mark.long
 def test_a_schedule_calls_its_function_in_every_region(aws: Aws, name: str, folder: Path) -> None:
     calls = folder / "calls"
     made = [role(name)]
     for region in (HOME, OTHER):
+        allowed = permission(name, region=region, sourceArn=f"arn:aws:events:{region}:000000000000:rule/{name}")
         scheduled = function(name, RECORDER.read_text(), {"CALLS": str(calls)}, region)
-        made += [scheduled, permission(name, region), rule(name, region), target(name, region)]
+        made += [scheduled, allowed, rule(name, region), target(name, region)]
     up(aws, *made)
 
     events: list[str] = []

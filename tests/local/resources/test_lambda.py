@@ -8,7 +8,8 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import LocalError
-from tests.local.registrations import HOME, function, invoked, registration, role, up
+from local.resources.lambda_ import phase
+from tests.local.registrations import HOME, function, invoked, permission, retries, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
 
@@ -39,10 +40,7 @@ def test_the_settings_from_before_undo_half_an_update(aws: Aws, name: str) -> No
 
 def test_a_permission_names_the_rule_that_may_call(aws: Aws, name: str) -> None:
     rule = f"arn:aws:events:{HOME}:000000000000:rule/{name}"
-    inputs = {"region": HOME, "function": name, "statementId": "schedule", "action": "lambda:InvokeFunction"}
-    inputs |= {"principal": "events.amazonaws.com", "sourceArn": rule}
-    permission = registration("aws:lambda/permission:Permission", "permission", inputs)
-    up(aws, role(name), function(name, CODE, {"SAYS": "one"}), permission)
+    up(aws, role(name), function(name, CODE, {"SAYS": "one"}), permission(name, sourceArn=rule))
 
     policy = json.loads(aws.client("lambda", HOME).get_policy(FunctionName=name)["Policy"])
 
@@ -54,18 +52,26 @@ def test_a_permission_names_the_rule_that_may_call(aws: Aws, name: str) -> None:
 def test_how_long_events_wait_is_set_changed_and_deleted(aws: Aws, name: str) -> None:
     client = aws.client("lambda", HOME)
     parts = [role(name), function(name, CODE, {"SAYS": "one"})]
-    kind = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
     for attempts, event in ((0, "created"), (1, "updated"), (1, "unchanged")):
-        inputs = {
-            "region": HOME,
-            "functionName": name,
-            "maximumEventAgeInSeconds": 60,
-            "maximumRetryAttempts": attempts,
-        }
-        assert up(aws, *parts, registration(kind, "events", inputs))[1][event] >= 1
+        assert up(aws, *parts, retries(name, attempts))[1][event] >= 1
         found = client.get_function_event_invoke_config(FunctionName=name)
         assert (found.get("MaximumEventAgeInSeconds"), found.get("MaximumRetryAttempts")) == (60, attempts)
 
     assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
     with pytest.raises(client.exceptions.ResourceNotFoundException):
         client.get_function_event_invoke_config(FunctionName=name)
+
+
+REGISTER = {
+    "epoch": {"N": "2"},
+    "base": {"N": "10001"},
+    "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
+}
+
+
+def test_the_phases_of_a_register() -> None:
+    """They are reported while the coordinator works."""
+    assert phase(REGISTER) == "epoch 2 from 10001"
+    assert phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
+    waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
+    assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
