@@ -260,9 +260,9 @@ def test_a_preview_and_up_agree_about_one_region(fresh: Machine) -> None:
             to(HOME, counters=["integers"]),
             run("lose", HOME, "--layouts"),
             to(HOME, counters=["integers"]),
-            above_the_limit,
             to(HOME, counters=["integers"], floors={"orders": 5}, refused="floors: there is no counter orders"),
             to(HOME, counters=["integers", "orders"], memorySize=512),
+            above_the_limit,
         ),
     )
 
