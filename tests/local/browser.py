@@ -19,21 +19,10 @@ QUIET = (
 """It makes no request of its own, and also runs as root, as in a container."""
 
 
-def executable() -> str:
-    """Return the browser's path.
-
-    Raises:
-        RuntimeError: There is none. The message says how to get one.
-    """
-    if CHROMIUM.missing:
-        raise RuntimeError(CHROMIUM.missing)
-    return CHROMIUM.paths()[0]
-
-
 @contextmanager
 def browser() -> Generator[Browser]:
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=executable(), args=list(QUIET))
+        launched = playwright.chromium.launch(executable_path=CHROMIUM.paths()[0], args=list(QUIET))
         try:
             yield launched
         finally:

@@ -9,13 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 import pulumi
-import pulumi_aws as aws_
 import pytest
 
 from components.global_integers import GlobalIntegers
 from components.settings import args_of_stack
 from local.aws_clients import Aws
-from local.engine import Engine, deploy, preview
+from local.engine import Engine, deploy
 from local.engine.program import main
 from local.operator_commands import mint
 from local.paths import LocalError
@@ -23,10 +22,11 @@ from local.stack import State
 from tests.local.callers import allowing, document
 from tests.local.machine import HANGING, Machine, up
 from tests.local.machine import mint as ask
-from tests.local.registrations import HOME, create_bare_table, registration, role, table
+from tests.local.registrations import HOME, create_bare_table, previewed, registration, role, table
 from tests.local.registrations import up as apply
 
 OTHER = "eu-west-1"
+TABLE = "aws:dynamodb/table:Table"
 
 
 @dataclass
@@ -113,27 +113,17 @@ def test_where_all_tables_and_roles_are_lost_nothing_begins_at_1(stack: Stack) -
         assert "Pulumi's state: the first layouts table" in str(refused.value)
 
 
-def test_a_preview_of_another_identity_creates_and_deletes(stack: Stack) -> None:
-    def program(name: str) -> Callable[[], None]:
-        return lambda: pulumi.export("arn", aws_.sns.Topic("topic", name=f"{stack.name}-{name}", region=HOME).arn)
+def test_a_preview_of_another_identity_creates_and_deletes(aws: Aws, name: str) -> None:
+    apply(aws, registration(TABLE, "table", table(f"{name}-a").inputs))
 
-    stack.deploy(HOME, program=program("a"))
-    reported: list[str] = []
+    _, events = previewed(aws, registration(TABLE, "table", table(f"{name}-b").inputs))
 
-    preview(
-        "global-integers", stack.name, {}, stack.aws, lambda event, _kind, _name: reported.append(event), program("b")
-    )
-
-    assert sorted(reported) == ["create", "delete"]
+    assert events == Counter(create=1, delete=1)
 
 
-def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:
-    def twice() -> None:
-        GlobalIntegers("one", args_of_stack())
-        GlobalIntegers("two", args_of_stack())
-
-    with pytest.raises(LocalError, match=r"(one|two)-\S+ and (one|two)-\S+ are the same resource: aws:"):
-        stack.deploy(HOME, program=twice)
+def test_two_resources_that_are_the_same_are_refused(aws: Aws, name: str) -> None:
+    with pytest.raises(LocalError, match=f"^two and one are the same resource: {TABLE} {HOME} {name}$"):
+        apply(aws, *(registration(TABLE, title, table(name).inputs) for title in ("one", "two")))
 
 
 def test_what_could_not_be_created_is_not_in_the_state(aws: Aws, name: str) -> None:

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from tests.local.registrations import HOME, registration, up
@@ -68,30 +70,35 @@ def test_an_alarm_is_changed_in_its_region_and_deleted(aws: Aws, name: str) -> N
     assert aws.client("cloudwatch", OTHER).describe_alarms(AlarmNames=[name])["MetricAlarms"] == []
 
 
-def test_an_alarm_on_a_percentile_is_kept_as_such(aws: Aws, name: str) -> None:
-    of_percentile = alarm(name, extendedStatistic="p99", evaluateLowSampleCountPercentiles="ignore")
-    del of_percentile.inputs["statistic"]
-
-    up(aws, of_percentile)
-
-    assert found(aws, name)["ExtendedStatistic"] == "p99"
-    assert up(aws, of_percentile)[1] == Counter(unchanged=1)
+EXPRESSION: list[dict[str, Any]] = [
+    {"id": "metric", "metric": {"namespace": "AWS/Lambda", "metricName": "Duration", "stat": "Sum", "period": 300}},
+    {"id": "filled", "expression": "FILL(metric, 0)", "label": "Duration", "returnData": True},
+]
 
 
-def test_an_alarm_on_an_expression_is_made_and_changed(aws: Aws, name: str) -> None:
-    metric = {"namespace": "AWS/Lambda", "metricName": "Url5xxCount", "dimensions": {"FunctionName": "mint"}}
-    queries: list[dict[str, Any]] = [
-        {"id": "metric", "metric": {**metric, "stat": "Sum", "period": 300}},
-        {"id": "filled", "expression": "FILL(metric, 0)", "label": "Url5xxCount", "returnData": True},
+@pytest.mark.parametrize(
+    ("instead", "kept"),
+    [
+        (("statistic",), {"extendedStatistic": "p99", "evaluateLowSampleCountPercentiles": "ignore"}),
+        (("namespace", "metricName", "dimensions", "statistic", "period"), {"metricQueries": EXPRESSION}),
+    ],
+    ids=["a percentile", "an expression"],
+)
+def test_an_alarm_on_something_else_is_made_and_changed(
+    aws: Aws, name: str, instead: tuple[str, ...], kept: dict[str, Any]
+) -> None:
+    made = alarm(name, **kept)
+    for key in instead:
+        del made.inputs[key]
+
+    assert up(aws, made)[1] == Counter(created=1)
+    assert found(aws, name).get("ExtendedStatistic") == kept.get("extendedStatistic")
+    assert [query["Id"] for query in found(aws, name).get("Metrics", [])] == [
+        query["id"] for query in kept.get("metricQueries", [])
     ]
-    of_expression = alarm(name, metricQueries=queries)
-    for key in ("namespace", "metricName", "dimensions", "statistic", "period"):
-        del of_expression.inputs[key]
-
-    assert up(aws, of_expression)[1] == Counter(created=1)
-    assert up(aws, of_expression)[1] == Counter(unchanged=1)
-    of_expression.inputs["threshold"] = 20
-    assert up(aws, of_expression)[1] == Counter(updated=1)
+    assert up(aws, made)[1] == Counter(unchanged=1)
+    made.inputs["threshold"] = 20
+    assert up(aws, made)[1] == Counter(updated=1)
     assert found(aws, name)["Threshold"] == 20
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from local.aws_clients import Aws
-from local.engine import Engine
-from local.stack import State
 from tests.lambda_.coordinate.sample_records import desired_state_document
 from tests.local.machine import HANGING, Machine, integers_of, mint, up
 from tests.local.registrations import function
+from tests.local.registrations import up as apply
 
 REGIONS = ("us-east-1", "eu-west-1")
 HOME, OTHER = REGIONS
@@ -96,8 +95,8 @@ def as_minting(waiting: Machine, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`as_minting(function, event)`: invoke a function by a minting function's role. Return what comes back."""
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(waiting.folder))
     aws = Aws(waiting.endpoint)
-    resource = function("invokes", INVOKES, {}, OTHER, role=f"arn:aws:iam::000000000000:role/{PREFIX}-mint-{OTHER}")
-    Engine(aws, State("invokes"), lambda *_: None).create(resource)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    role = f"arn:aws:iam::000000000000:role/{PREFIX}-mint-{OTHER}"
+    apply(aws, function("invokes", INVOKES, {}, OTHER, role=role))
 
     def invoke(name: str, event: dict[str, Any]) -> str:
         payload = json.dumps({"region": HOME, "function": name, "event": event})
