@@ -50,6 +50,14 @@ def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
         State("dev")
 
 
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"outputs": {}}', '{"version": 1, "resources": [{', '{"version": 1}'])
+def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
+    (folder / "dev.json").write_text(text)
+
+    with pytest.raises(LocalError, match=r"dev\.json is damaged .*; delete it and deploy again"):
+        State("dev")
+
+
 def test_a_write_that_fails_leaves_the_last_state(folder: Path) -> None:
     state = State("dev")
     state.put(TABLE)
