@@ -70,8 +70,9 @@ def test_an_alarm_is_changed_in_its_region_and_deleted(aws: Aws, name: str) -> N
     assert aws.client("cloudwatch", OTHER).describe_alarms(AlarmNames=[name])["MetricAlarms"] == []
 
 
+METRIC = {"namespace": "AWS/Lambda", "metricName": "Url5xxCount", "dimensions": {"FunctionName": "mint"}}
 EXPRESSION: list[dict[str, Any]] = [
-    {"id": "metric", "metric": {"namespace": "AWS/Lambda", "metricName": "Duration", "stat": "Sum", "period": 300}},
+    {"id": "metric", "metric": {**METRIC, "stat": "Sum", "period": 300}},
     {"id": "filled", "expression": "FILL(metric, 0)", "label": "Duration", "returnData": True},
 ]
 
