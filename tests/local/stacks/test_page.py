@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
@@ -239,31 +239,13 @@ def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
     assert asked == []
 
 
-Answer = Callable[[Route], None]
+Answer = tuple[bool, dict[str, Any] | None]
+"""Whether the request reaches the function, and the response, if one arrives."""
 
-
-def abort(route: Route) -> None:
-    route.abort()
-
-
-def lose(route: Route) -> None:
-    """Let it mint, but lose the response."""
-    route.fetch()
-    route.abort()
-
-
-def fail(route: Route) -> None:
-    """Let it mint, but let the function fail then."""
-    route.fetch()
-    route.fulfill(status=500, json={"detail": "unexpected error"})
-
-
-def ignore(_: Route) -> None:
-    """Never answer."""
-
-
-def refuse(route: Route) -> None:
-    route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "a change of layout"})
+NO_NETWORK: Answer = (False, None)
+LOST: Answer = (True, None)
+FAILED: Answer = (True, {"status": 500, "json": {"detail": "unexpected error"}})
+REFUSED: Answer = (False, {"status": 503, "headers": {"Retry-After": "1"}, "json": {"detail": "a change of layout"}})
 
 
 def answered(page: Page, url: str, *answers: Answer) -> list[str | None]:
@@ -272,7 +254,15 @@ def answered(page: Page, url: str, *answers: Answer) -> list[str | None]:
 
     def answer(route: Route) -> None:
         keys.append(route.request.headers.get("idempotency-key"))
-        answers[len(keys) - 1](route) if len(keys) <= len(answers) else route.continue_()
+        reached, response = answers[len(keys) - 1] if len(keys) <= len(answers) else (False, {})
+        if reached:
+            route.fetch()
+        if response is None:
+            route.abort()
+        elif response:
+            route.fulfill(**response)
+        else:
+            route.continue_()
 
     page.route(url + "integers?*", answer)  # the POST; the GET of the page has no count
     return keys
@@ -280,7 +270,7 @@ def answered(page: Page, url: str, *answers: Answer) -> list[str | None]:
 
 def test_a_lost_response_costs_nothing(page: Page, url: str) -> None:
     before = mint(url)[1]["integer"]
-    keys = answered(page, url, lose, refuse)
+    keys = answered(page, url, LOST, REFUSED)
 
     assert minted(page) == before + 3
     assert (len(keys), len(set(keys))) == (3, 1)
@@ -291,7 +281,7 @@ def test_it_says_that_it_retries(page: Page, url: str) -> None:
     page.clock.install(time=0)
     page.goto(url)
     page.clock.pause_at(60_000)
-    answered(page, url, *[refuse] * 4)
+    answered(page, url, *[REFUSED] * 4)
     note = page.locator("#note")
     page.get_by_role("button", name="Mint").click()
 
@@ -304,7 +294,9 @@ def test_it_says_that_it_retries(page: Page, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"), [([abort] * 4, re.compile("^No response")), ([fail], "unexpected error")], ids=["none", "500"]
+    ("answers", "said"),
+    [([NO_NETWORK] * 4, re.compile("^No response")), ([FAILED], "unexpected error")],
+    ids=["none", "500"],
 )
 def test_after_an_error_the_next_click_repeats_the_request(
     page: Page, url: str, answers: list[Answer], said: str | re.Pattern[str]
@@ -343,7 +335,8 @@ def test_a_response_of_lambda_itself_is_shown(page: Page, url: str, status: int,
 
 def test_it_gives_up_when_no_response_comes(page: Page, url: str) -> None:
     page.clock.install()
-    keys = answered(page, url, *[ignore] * 9)
+    keys: list[str | None] = []
+    page.route(url + "integers*", lambda route: keys.append(route.request.headers.get("idempotency-key")))
     page.get_by_role("button", name="Mint").click()
     for _ in range(60):
         page.clock.run_for(5_000)  # ms of the page's time
