@@ -95,7 +95,7 @@ site: .venv-site/ready
 	@.venv-site/bin/python -m tools.built_site dist/site
 	@echo "built: dist/site/index.html"
 
-# Search 100,000 random schedules of the protocol for a duplicate (some minutes).
+# Search 100,000 random schedules of the protocol for a duplicate (half an hour).
 search: .venv/local
 	@$(BIN)/python -m proof.simulation
 

@@ -540,6 +540,7 @@ def test_the_wheel_has_the_package_and_its_types_only(wheel: Path) -> None:
     assert "global_integers/py.typed" in names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conftest", ["", 'pytest_plugins = ["global_integers.pytest_plugin"]'], ids=["", "named too"])
 def test_pytest_finds_the_fixture_of_the_wheel(wheel: Path, tmp_path: Path, conftest: str) -> None:
     (tmp_path / "conftest.py").write_text(conftest)

@@ -62,6 +62,7 @@ def test_the_smallest_schedules_price_is_on_other_pages() -> None:
     assert f"{cents / 100:.2f}\n" in PAGE
 
 
+@pytest.mark.slow
 def test_an_idle_stack_costs_at_most_five_dollars_a_month() -> None:
     assert price.total(price.cases()["default"]) <= 5
 
