@@ -77,6 +77,7 @@ def refused(machine: Machine, command: tuple[str, ...], file: Path, damage: obje
 RECORD = json.dumps({"pid": 4_000_000, "port": 4566, "version": VERSION}).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", ["server", "domain", "gateway"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_record_of_a_process_is_named(tmp_path: Path, service: str, damage: str) -> None:
@@ -86,6 +87,7 @@ def test_a_damaged_record_of_a_process_is_named(tmp_path: Path, service: str, da
         refused(Machine(tmp_path), command, file, damage)
 
 
+@pytest.mark.slow
 def test_each_wrong_value_in_the_servers_record_is_named(tmp_path: Path) -> None:
     file = tmp_path / "server.json"
     for name, values in OF_RECORD.items():
@@ -95,6 +97,7 @@ def test_each_wrong_value_in_the_servers_record_is_named(tmp_path: Path) -> None
                 refused(Machine(tmp_path), command, file, (name, value))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["port", "server.log"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_other_damaged_files_stop_no_command(tmp_path: Path, file: str, damage: str) -> None:
@@ -106,6 +109,7 @@ def test_other_damaged_files_stop_no_command(tmp_path: Path, file: str, damage: 
         assert known or done.stderr.startswith("error: nothing runs here; start it: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_lock_is_named_or_does_not_matter(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "lock"

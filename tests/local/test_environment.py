@@ -58,6 +58,7 @@ ROUNDS = [
 """Environments with as many wrong values at once as possible. Each value of the table is in one of them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), OF_SDK)
 def test_the_servers_clients_ignore_a_setting_of_aws(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
@@ -87,6 +88,7 @@ print(*sorted(os.environ))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module", ["local", "proof.bench", "proof.bench.price", "proof.bench.reconcile", "proof.chaos"]
 )
@@ -144,6 +146,7 @@ def test_a_machine_is_started_and_ended_in_any_environment(fresh: Machine) -> No
 COMMANDS = [("up", "--port", "0"), ("outputs",), ("status",), ("demo",), ("down",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     ("folder", "why"),

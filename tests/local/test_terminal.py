@@ -59,6 +59,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_variables")
 def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = requirements.with_name("install.log")
@@ -75,6 +76,7 @@ def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monke
     assert "127.0.0.1" in log.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_variables")
 @pytest.mark.parametrize(
     ("variable", "value"),

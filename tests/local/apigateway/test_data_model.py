@@ -106,6 +106,7 @@ def integration_of(method: dict[str, Any]) -> Integration:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_another_importer_stores_the_same(name: str) -> None:
     assert by_moto(DOCUMENTS[name]) == stored(imported(DOCUMENTS[name]))
