@@ -532,14 +532,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_the_wheel_has_the_package_and_its_types_only(wheel: Path) -> None:
-    names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    paths = [path for path in (CLIENT / "src").rglob("*") if path.suffix in (".py", ".typed")]
-
-    assert names == {path.relative_to(CLIENT / "src").as_posix() for path in paths}
-    assert "global_integers/py.typed" in names
-
-
 @pytest.mark.parametrize("conftest", ["", 'pytest_plugins = ["global_integers.pytest_plugin"]'], ids=["", "named too"])
 def test_pytest_finds_the_fixture_of_the_wheel(wheel: Path, tmp_path: Path, conftest: str) -> None:
     (tmp_path / "conftest.py").write_text(conftest)

@@ -165,7 +165,12 @@ ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
     ),
     (Refused, "a refuses the request: 403: why", api.mint("x"), [FORBIDDEN, FORBIDDEN]),
     (Refused, "b refuses the request: 403: why", api.mint("x"), [ABSENT, FORBIDDEN]),
-    (Unavailable, "counter 'x': no URL that responded leads to a region of the layout (give ", api.mint("x"), [GONE, GONE]),
+    (
+        Unavailable,
+        "counter 'x': no URL that responded leads to a region of the layout (give ",
+        api.mint("x"),
+        [GONE, GONE],
+    ),
 ]
 
 

@@ -131,28 +131,6 @@ def test_an_event_mints_the_regions_next_integer(event: str, mint: Runtime) -> N
     assert mint.log == ""
 
 
-def test_a_block_is_as_long_as_was_asked(mint: Runtime) -> None:
-    integers = document(mint.invoke(recorded("get", rawPath="/orders", rawQueryString="count=3")))["integers"]
-
-    assert integers == [integers[0], integers[0] + 2, integers[0] + 4]
-
-
-@pytest.mark.parametrize(
-    ("changed", "status", "detail"),
-    [
-        ({"rawQueryString": "count=0"}, 400, "count"),
-        ({"rawPath": "/unknown"}, 404, "unknown"),
-    ],
-)
-def test_what_cannot_be_minted_is_a_problem_document(
-    changed: dict[str, Any], status: int, detail: str, mint: Runtime
-) -> None:
-    response = mint.invoke(recorded("get", **changed))
-
-    assert response["headers"]["Content-Type"] == "application/problem+json"
-    assert detail in document(response, status)["detail"]
-
-
 def test_a_waves_checks_get_an_integer_and_the_version(mint: Runtime, engine: UnderRuntime) -> None:
     minted = document(mint.invoke(as_the_coordinator_asks("POST", f"/{CHECK_COUNTER}")))
     status = document(mint.invoke(as_the_coordinator_asks("GET", "/-/status")))

@@ -309,7 +309,7 @@ RENAMED = (
 
 @pytest.mark.parametrize("preview", [True, False])
 @pytest.mark.parametrize(
-    ("aws", "counters", "message"),
+    ("state", "counters", "message"),
     [
         (
             {"record": f"{DYNAMODB}AccessDeniedException: no"},
@@ -341,17 +341,19 @@ RENAMED = (
     ],
     ids=["unreadable", "a table is gone", "no counter any more", "not named", "another home", "another name"],
 )
-def test_what_would_go_wrong_is_refused(aws: dict[str, Any], counters: list[str], message: str, preview: bool) -> None:
+def test_what_would_go_wrong_is_refused(
+    state: dict[str, Any], counters: list[str], message: str, preview: bool
+) -> None:
     error, deployment = deploy_badly(
-        config(HOME, OTHER, counters=counters), aws=Aws(preview=preview, standing=True, **aws)
+        config(HOME, OTHER, counters=counters), aws=Aws(preview=preview, standing=True, **state)
     )
 
     assert isinstance(error, pulumi.RunError)
     assert str(error).startswith(message)
     assert deployment.reconciling() == []
-    if "first_layouts_label" not in aws:
+    if "first_layouts_label" not in state:
         assert [made.name for made in deployment.of(FUNCTION) if "-mint" in made.name] == []
-    if "named" in aws:
+    if "named" in state:
         assert deployment.of(FUNCTION) == [], "no function looks for tables of the new name"
 
 

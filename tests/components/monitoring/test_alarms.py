@@ -436,25 +436,6 @@ def last(values: dict[float, float], minutes: int = 3, **changed: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("values", "state"),
-    [({1: 0, 2: 1, 3: 1}, "ALARM"), ({1: 1, 2: 0, 3: 1}, "ALARM"), ({0: 1, 1: 0, 2: 0, 3: 1}, "OK")],
-)
-def test_evaluator_counts_the_last_datapoints(values: dict[float, float], state: str) -> None:
-    assert last(values) == state
-
-
-@pytest.mark.parametrize(
-    ("missing", "states"),
-    [("breaching", ["ALARM", "ALARM"]), ("notBreaching", ["OK", "OK"]), ("ignore", ["INSUFFICIENT_DATA", "ALARM"])],
-)
-def test_evaluator_takes_missing_data_as_the_alarm_says(missing: str, states: list[str]) -> None:
-    changed = {**MADE, "treatMissingData": missing}
-
-    assert history(changed, Series(), 3)[-1] == states[0]
-    assert history(changed, series_of({2: 1, 3: 1}), 30)[-1] == states[1]
-
-
-@pytest.mark.parametrize(
     ("statistic", "threshold", "state"),
     [("Sum", 5, "ALARM"), ("Sum", 6, "OK"), ("Maximum", 3, "ALARM"), ("Maximum", 4, "OK"), ("Minimum", 2, "ALARM"),
      ("Minimum", 3, "OK"), ("SampleCount", 2, "ALARM"), ("SampleCount", 3, "OK")],

@@ -40,11 +40,6 @@ def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
     assert {(r.inputs["path"], r.inputs["permissionsBoundary"]) for r in roles} == {("/teams/shop/", BOUNDARY)}
 
 
-def test_a_role_keeps_its_path(ruled: Deployment, signed: Deployment) -> None:
-    for role in (*ruled.of(ROLE), *signed.of(ROLE)):
-        assert {"path", "name"} <= {*role.ignore_changes}
-
-
 def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -> None:
     tables, groups = ruled.of(TABLE), ruled.of(LOG_GROUP)
 

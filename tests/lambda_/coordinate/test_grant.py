@@ -88,26 +88,6 @@ def test_what_changes_regions_is_refused_through_the_alias(stack: Stack) -> None
     assert everything(stack) == before
 
 
-@pytest.mark.parametrize("invoked", [ARN, f"{ARN}:$LATEST", f"{ARN}:7"])
-def test_code_that_may_not_be_checked_changes_nothing(stack: Stack, invoked: str) -> None:
-    laid_out(HOME)
-    before = everything(stack)
-
-    for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, {"grant": "integers"}):
-        with pytest.raises(CoordinatorError, match=r"call it by its alias 'deployments'"):
-            send(event, invoked=invoked)
-    assert everything(stack) == before
-
-
-def test_with_open_counters_the_alias_takes_creations(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out(HOME)
-    monkeypatch.setenv("MAX_COUNTERS", "2")
-
-    assert send({"create": ["orders"]}, invoked=ALIAS)["created"] == ["orders"]
-    with pytest.raises(CoordinatorError, match=r'takes only {"grant": "orders"} and {"create"'):
-        send(deployment("eu-west-1"), invoked=ALIAS)
-
-
 def test_callers_create_counters_up_to_a_bound_and_operators_more(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

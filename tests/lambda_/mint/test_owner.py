@@ -192,18 +192,6 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     assert raw_item(stack, HOME, "integers")["pastEpoch"] == {"N": "4"}
 
 
-def test_a_region_that_was_unreachable_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store"):
-        stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
-    deploy(*TWO)
-    deploy(*TWO[::-1])
-    for regions in (("us-east-1",), ("us-east-1", "us-west-2"), ("us-east-1",), TWO):
-        deploy(*regions)
-    found = on_record(stack, "eu-west-1")
-
-    assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
-
-
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_only_old_epochs_are_dropped(over: int, later: int) -> None:
     dropped = set(forgotten(over, over + later))

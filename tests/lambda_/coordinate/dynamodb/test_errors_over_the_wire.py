@@ -1,9 +1,7 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
-import json
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -27,7 +25,6 @@ from tests.lambda_.coordinate.error_responses import (
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
-    create,
     deployment,
     items,
     laid_out,
@@ -36,7 +33,7 @@ from tests.lambda_.coordinator_calls import (
     scheduled_run,
     send,
 )
-from tests.lambda_.fixtures import Ask, Stack, empty_tables
+from tests.lambda_.fixtures import Stack, empty_tables
 from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
@@ -181,22 +178,6 @@ def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
     assert scheduled_run()["pending"] == []
 
 
-@pytest.mark.parametrize(("operation", "pending"), [("scan", []), ("describetable", [EU])])
-def test_a_throttled_table_stops_no_other_region(
-    operation: str, pending: list[str], stack: Stack, proxy: DynamoDBProxy
-) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
-
-    reply = send(event)
-
-    assert reply["pending"] == pending
-    assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
-    assert (reply["counters"]["integers"]["base"] < 100_000) == (not pending)
-
-
 def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out(counters=COUNTERS)
     event = deployment(HOME, EU, US, counters=COUNTERS)
@@ -223,58 +204,3 @@ def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: 
     assert standing is not None
     assert reply["base"] > standing.limit, "the region goes on up to its limit"
     assert reply["pending"] == [EU]
-
-
-@contextmanager
-def keys(stack: Stack, denied: str) -> Generator[dict[str, str]]:
-    """Keys of a user whom a policy denies this resource in one region."""
-    iam: Any = stack.aws.client("iam", HOME)
-    name = f"user-of-{stack.counters}"
-    denying = {
-        "Effect": "Deny",
-        "Action": "*",
-        "Resource": denied,
-        "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
-    }
-    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
-    iam.create_user(UserName=name)
-    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denying]})
-    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-    iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
-    iam.delete_user_policy(UserName=name, PolicyName="p")
-    iam.delete_user(UserName=name)
-
-
-def test_a_denied_region_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
-    event = deployment(HOME, EU, US)
-    with keys(stack, "*") as found, pytest.MonkeyPatch.context() as patch:
-        for name, value in found.items():
-            patch.setenv(name, value)
-        assert send(event)["pending"] == [EU]
-        assert create("invoices")["pending"] == [EU]
-
-    assert scheduled_run()["pending"] == []
-    (invoice,) = items(stack, EU, counter="invoices")
-    assert invoice is not None
-    assert invoice.epoch == 1
-
-
-def test_a_region_whose_receipts_are_denied_follows_all_the_same(
-    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    laid_out()
-    minted = ask("POST", "/", HOME)["document"]["integer"]
-    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
-    event = deployment(*REGIONS[::-1])
-    with keys(stack, f"arn:aws:dynamodb:*:*:table/{stack.receipts}") as found, pytest.MonkeyPatch.context() as patch:
-        for name, value in found.items():
-            patch.setenv(name, value)
-        assert send(event)["pending"] == []
-    assert ask("GET", f"/integers/{minted}", EU)["statusCode"] == 503, "it doesn't know this layout"
-    scheduled_run()
-    owner = ask("GET", f"/integers/{minted}", EU)["document"]
-    assert (owner["region"], owner["epoch"]) == (HOME, 1)
