@@ -514,21 +514,6 @@ def test_threads_go_on_while_another_one_closes(direct: Urls) -> None:
     assert len(set(minted)) == len(minted)
 
 
-def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    with Integers(direct, lease=SMALL, **FIRST) as integers:
-        with Lines() as fetching:
-            minted = integers.take(5)
-        for n in range(24):
-            with pytest.raises(KeyboardInterrupt), Lines(at=1 + n * fetching.count // 12, act=interrupt):
-                minted.extend(integers)  # without end
-        minted.append(integers.next())
-
-    assert len(set(minted)) == len(minted) > 5
-
-
 def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -180,14 +180,26 @@ STRANGERS = {
     "a role with a longer name": Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-mint-{OTHER}-2", EVERYTHING),
     "a role with another path": Caller(f"arn:aws:iam::{ACCOUNT}:role/teams/{PREFIX}-mint-{OTHER}", EVERYTHING),
     "a user with a role's name": user(f"{PREFIX}-mint-{OTHER}", *EVERYTHING),
+    "another region's gateway": Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-gateway-{HOME}", EVERYTHING),
     "another region's minting role": Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-mint-{HOME}", EVERYTHING),
     "the same role of another account": Caller(f"arn:aws:iam::{UNLISTED}:role/{PREFIX}-mint-{OTHER}", EVERYTHING),
 }
 
 
+@pytest.mark.parametrize(
+    ("role", "tables"),
+    [(f"gateway-{OTHER}", [table("receipts", OTHER), *ALL_TABLES[-3:]]), (f"mint-{OTHER}", ALL_TABLES[-3:])],
+)
+def test_a_role_writes_only_into_its_tables_whatever_it_may(account: Account, role: str, tables: list[str]) -> None:
+    writes = requests(f"dynamodb:{' '.join(WRITES)}", *tables)
+
+    assert refused(account, Caller(f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-{role}", EVERYTHING), writes) == writes
+
+
 @pytest.mark.parametrize("who", STRANGERS)
-def test_nobody_else_writes_into_the_counters(account: Account, who: str) -> None:
-    writes = requests(f"dynamodb:{' '.join(WRITES)}", table("counters", OTHER))
+def test_nobody_else_writes_into_a_table(account: Account, who: str) -> None:
+    of_region = (table("counters", OTHER), table("receipts", OTHER))
+    writes = requests(f"dynamodb:{' '.join(WRITES)}", *of_region, *ALL_TABLES[-3:])
 
     assert refused(account, STRANGERS[who], writes) == writes
 

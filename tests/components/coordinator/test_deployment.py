@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pulumi
-import pulumi_aws as aws
 import pytest
 
 from components.coordinator.deployment import (
@@ -17,13 +16,10 @@ from components.coordinator.deployment import (
     PUT_BACK,
     StoredRecord,
     changes,
-    default_counter,
     event,
-    record_in,
     record_of,
-    request,
 )
-from components.settings import SettingsError, desired_state_of, settings_of
+from components.settings import SettingsError
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL, REST_API
 from tests.components.recording import Aws, Deployment
@@ -88,38 +84,10 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
-    """Run a program that makes the tables of `DESIRED` and asks for it, with these changes, and for nothing else."""
-    desired = {**DESIRED, "counters": ["orders"], **changed}
-    names = {"scheduleMinutes": "schedule_minutes", "defaultCounter": "default_counter"}
-    values = {names.get(key, key): value for key, value in desired.items() if key not in AS_BEFORE}
-    settings = settings_of({**values, "home": HOME, "protect": protect}, PREFIX)
-
-    def program() -> None:
-        parent = pulumi.ComponentResource("x:index:X", "x")
-        layouts = aws.dynamodb.Table("integers-layouts", name=f"{PREFIX}-layouts", region=HOME)
-        record = layouts.arn.apply(lambda arn: record_in(arn, parent))
-        default = record.apply(lambda found: default_counter(settings.default_counter, settings.counters, found))
-        tables = {
-            region: aws.dynamodb.Table(f"integers-{region}-table", name=f"{PREFIX}-counters", region=region)
-            for region in (*desired["regions"], *desired["leaving"])
-        }
-        home = pulumi.Output.from_input(HERE)
-        asked = request(
-            parent,
-            desired_state_of(settings),
-            record,
-            record,
-            tables,
-            protect=settings.protect,
-            open_counters=settings.open_counters,
-            default_counter=default,
-            layouts_label=home,
-            first_layouts_label=home,
-        )
-        pulumi.export("event", asked)
-
+    """Run the program so that it asks for `STOOD`, with these changes."""
+    wanted = {"regions": [HOME, OTHER], "counters": ["orders"], "floors": {"*": 7}, "protect": protect, **changed}
     try:
-        return deploy({}, program=program, aws=provider), None
+        return deploy(config(**wanted), aws=provider), None
     except Exception as error:  # what the program ended with
         return Deployment(provider.resources, {}), error
 
@@ -127,7 +95,7 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
 def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
     deployment, error = asks(provider, **changed)
     assert error is None
-    return json.loads(deployment.outputs["event"])
+    return sent(deployment)
 
 
 DESIRED: dict[str, Any] = {
@@ -141,7 +109,6 @@ DESIRED: dict[str, Any] = {
     "defaultCounter": "orders",
     "defaultChosen": False,
 }
-AS_BEFORE = ("defaultCounter", "defaultChosen")
 STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layoutsLabel": HERE, "firstLayoutsLabel": HERE}
 """What the last deployment has asked for."""
 
@@ -175,7 +142,8 @@ def test_one_item_is_read_where_the_table_exists() -> None:
     assert event_of(provider)["follows"] == "", "a missing record is no error"
     asks(preview)
 
-    (call,) = provider.calls
+    call, of_the_mirror = provider.calls
+    assert of_the_mirror == {**call, "tableName": f"{PREFIX}-mirror"}
     assert json.loads(call["key"]) == {"counter": {"S": "/deployment"}}
     assert (call["tableName"], call["region"]) == (f"{PREFIX}-layouts", HOME)
     assert preview.calls == [], "nothing is known of the table before it is made"

@@ -9,7 +9,6 @@ import pytest
 from coordinate.handler import CoordinatorError
 
 from local.aws_clients import Aws
-from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
@@ -18,7 +17,6 @@ from tests.lambda_.coordinate.error_responses import (
     DynamoDBProxy,
     always,
     as_ever,
-    error,
     in_turn,
     stopped_clock,
 )
@@ -96,31 +94,6 @@ def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy
         assert scheduled_run()["pending"] == []
 
 
-def test_a_conflict_at_home_costs_no_second_round(stack: Stack, proxy: DynamoDBProxy) -> None:
-    """If it passed for a failed condition, the run would read all again, and fence again."""
-    laid_out()
-    event = deployment(US, HOME)
-    reach_at(stack.monkeypatch, proxy.url)
-    asked: list[str] = []
-    seen: set[str] = set()
-
-    def once(region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        asked.append(f"{region} {operation} {request.get('UpdateExpression', '')}")
-        if operation != "transactwriteitems" or str(request["TransactItems"]) in seen or len(seen) > 30:
-            return None
-        seen.add(str(request["TransactItems"]))
-        reasons = [{"Code": "None"}, {"Code": "TransactionConflict", "Message": "busy"}]
-        return whole({"__type": "x#TransactionCanceledException", "CancellationReasons": reasons}, 400)
-
-    proxy.answer = once
-
-    assert send(event)["pending"] == []
-    fences = [call for call in asked if "SET ceiling = issued + :by, fenced" in call]
-    assert sorted(call.split()[0] for call in fences) == sorted(REGIONS)
-    assert len(seen) > 3
-    assert sum("transactwriteitems" in call for call in asked) == 2 * len(seen)
-
-
 def test_a_first_deployment_waits_until_all_regions_accept_its_role(stack: Stack, proxy: DynamoDBProxy) -> None:
     reach_at(stack.monkeypatch, proxy.url, EU)
     proxy.answer = in_turn([SIGNERS["UnrecognizedClientException"]] * 60)
@@ -176,20 +149,6 @@ def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
     assert found["busy"]["base"] > 100_000_000, "it couldn't be"
     proxy.answer = as_ever
     assert scheduled_run()["pending"] == []
-
-
-def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out(counters=COUNTERS)
-    event = deployment(HOME, EU, US, counters=COUNTERS)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    rejects("busy", error("ValidationException", message="not valid"), proxy, "updateitem")
-
-    with pytest.raises(CoordinatorError) as refused:
-        send(event)
-
-    assert re.fullmatch("eu-west-1: DynamoDB refused a call: .*ValidationException.*not valid.*", str(refused.value))
-    standing = {name: register(stack, name) for name in COUNTERS}
-    assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
 
 
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:

@@ -57,6 +57,12 @@ def test_an_item_of_a_later_epoch_is_a_conflict(known: str | None) -> None:
     assert step(replace(REGISTER, ids=("a 1", known)), items=ahead) == Conflict("b", ahead["b"])
 
 
+def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
+    changed_items = changed("b")
+
+    assert step(replace(REGISTER, ids=("a 1", None)), items=changed_items) == Conflict("b", changed_items["b"])
+
+
 @pytest.mark.parametrize("count", [0, WINDOW // 2, WINDOW, 50 * WINDOW])
 def test_a_block_is_granted_and_the_window_grows_threefold_at_most(count: int) -> None:
     top = issued(100)["a"].issued
@@ -147,3 +153,9 @@ def test_a_leaving_region_is_closed_at_this_epoch() -> None:
     assert step(record=LEAVING, items={"d": replace(old, fenced=True)}) == Apply(close=("d",)), "it could still mint"
     assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True)}) == Apply(close=("d",))
     assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True, epoch=3)}) == Reconciled(())
+
+
+def test_a_leaving_region_that_is_ahead_is_a_conflict() -> None:
+    ahead = Item(40, 3, 400, 4)
+
+    assert step(record=LEAVING, items={"d": ahead}) == Conflict("d", ahead)
