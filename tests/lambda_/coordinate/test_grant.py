@@ -1,7 +1,6 @@
 """A grant: one counter is reconciled at once, in any case of the run lock; and what may come through the alias."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from tests.lambda_.coordinator_calls import (
     deployment,
     laid_out,
     register,
-    scheduled_run,
     send,
 )
 from tests.lambda_.fixtures import Ask, Stack
@@ -43,22 +41,6 @@ def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stac
     assert after is not None
     assert after.window <= 3000
     assert ask("POST", "/?count=20000")["statusCode"] == 200
-
-
-def test_it_does_not_wait_for_a_run_that_has_the_run_lock(stack: Stack, ask: Ask) -> None:
-    laid_out(HOME, window=1000)
-    ask("POST", "/?count=1000")
-    expires = str(int(time.time()) + 60)
-    other: Any = {"counter": {"S": "/run-lock"}, "holder": {"S": "another"}, "expires": {"N": expires}}
-    layouts = stack.aws.client("dynamodb", HOME)
-    layouts.put_item(TableName=stack.layouts, Item=other)
-    assert "skipped" in scheduled_run()
-
-    grant()
-
-    assert ask()["document"]["integer"] == 1001
-    found = layouts.get_item(TableName=stack.layouts, Key={"counter": {"S": "/run-lock"}}).get("Item")
-    assert found == other, "it neither takes nor deletes it"
 
 
 def test_a_grant_that_runs_out_of_time_is_refused(stack: Stack) -> None:

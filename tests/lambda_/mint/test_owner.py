@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.store import Store, forgotten
+from coordinate.dynamodb.store import forgotten
 from coordinate.protocol.model import MAX_PAST, Item
-from coordinate.protocol.operations import RecordLayouts
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.model import CounterItem as StoredItem
@@ -123,15 +122,6 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 
     response = ask("GET", "/integers/1")
     assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
-
-
-def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    deploy(*THREE)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
-
-    assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, TWO),))) is False
-    assert owner(ask, 10**6)["epoch"] == 2
 
 
 def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: Ask) -> None:
@@ -262,37 +252,3 @@ def test_a_lost_record_names_no_owner_until_it_is_written_again(stack: Stack, as
     deploy(*TWO)
     third = integer(ask, HOME)
     assert [owner(ask, n)["minted"] for n in (first, second, third)] == [True, True, True]
-
-
-def test_where_receipts_are_gone_a_region_follows_all_the_same(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    first = integer(ask, HOME)
-    delete(stack, HOME, stack.receipts)
-    deploy(*THREE)
-    deploy(*TWO)
-    second = integer(ask, HOME)
-
-    make_table(stack.aws, HOME, stack.receipts, "receipt")
-    scheduled_run()
-    assert owner(ask, second)["minted"] is True
-    assert owner(ask, first)["minted"] is None, "nothing says any more what was issued then"
-
-
-@pytest.mark.parametrize("recreated", [True, False])
-def test_a_lost_archive_forgets_the_past_alone(stack: Stack, ask: Ask, recreated: bool) -> None:
-    laid_out(*TWO)
-    first = integer(ask, HOME)
-    deploy(*THREE)
-    second = integer(ask, HOME)
-    delete(stack, HOME, stack.archive)
-    if recreated:
-        make_table(stack.aws, HOME, stack.archive)
-    assert owner(ask, first)["minted"] is True, "what is on record in the regions stays"
-    assert deploy(*TWO)["pending"] == []
-
-    assert ask("GET", f"/integers/{first}")["statusCode"] == 404
-    if recreated:
-        assert owner(ask, second)["minted"] is True
-    else:
-        assert ask("GET", f"/integers/{second}")["statusCode"] == 404
-    assert owner(ask, integer(ask, HOME))["minted"] is True
