@@ -182,11 +182,3 @@ def test_slow_requests_take_the_executions(
 ) -> None:
     """Health checks need an execution too. Lambda's ten per second and execution are one at a time of 0.1 s."""
     assert simulate([its_own(seconds) for _ in range(REGIONS)], loads(4), MINUTES) == out
-
-
-def test_a_flood_of_health_checks_stays_in_its_region(its_own: Callable[..., SimulatedRegion]) -> None:
-    """Who floods a region's own name takes this one out. Its callers go on, to a region that stays."""
-    flood = Load(0, 200, route="health", fixed=True)
-    regions = [its_own() for _ in range(REGIONS)]
-
-    assert simulate(regions, [*loads(4), flood], MINUTES) == {0}

@@ -12,7 +12,7 @@ from mint.owner import minted
 
 from global_integers_core.lattice import Layout, OwningRegion
 from global_integers_core.records import Recorded, history_text
-from tests.lambda_.coordinator_calls import delete_item, deploy, item, laid_out, make_table, put_item, scheduled_run
+from tests.lambda_.coordinator_calls import deploy, item, laid_out, make_table, put_item, scheduled_run
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.table_losses import delete, recreate
 
@@ -77,16 +77,6 @@ def test_integers_of_past_layouts_are_known_too(stack: Stack, ask: Ask) -> None:
     assert owner(ask, second[-1] + 3)["minted"] is False
     skipped = next(n for n in range(base - 1, 0, -1) if n % 2 == 1)
     assert owner(ask, skipped) | {"integer": 0} == {**owner(ask, 1), "integer": 0, "minted": False}
-
-
-def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    n = integer(ask, "eu-west-1")
-    delete_item(stack, "eu-west-1")
-    base = deploy(*TWO)["counters"]["integers"]["base"]
-
-    assert owner(ask, n, "eu-west-1")["minted"] is None
-    assert owner(ask, base + 1, "eu-west-1")["minted"] is False
 
 
 def test_a_region_that_comes_back_still_knows_its_own(stack: Stack, ask: Ask) -> None:

@@ -12,7 +12,6 @@ from local.aws_clients import Aws
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
-    THROTTLES,
     TRANSIENT,
     DynamoDBProxy,
     always,
@@ -122,33 +121,6 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
         assert re.fullmatch(clear, str(refused.value))
 
     assert everything(stack, *REGIONS) == before
-
-
-def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:
-    """Answer these operations on one counter's item."""
-
-    def reject(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        return answer if operation in operations and f"'counter': {{'S': '{counter}'}}" in str(request) else None
-
-    proxy.answer = reject
-
-
-@pytest.mark.parametrize("operations", [["updateitem"], ["updateitem", "putitem", "getitem"]])
-def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
-    operations: list[str], stack: Stack, proxy: DynamoDBProxy
-) -> None:
-    laid_out(counters=COUNTERS)
-    event = deployment(HOME, EU, US, counters=COUNTERS)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], proxy, *operations)
-
-    found = send(event)["counters"]
-
-    assert {name: found[name]["pending"] for name in COUNTERS} == {"integers": [], "busy": [EU], "invoices": []}
-    assert max(found["integers"]["base"], found["invoices"]["base"]) < 100_000, "they were fenced"
-    assert found["busy"]["base"] > 100_000_000, "it couldn't be"
-    proxy.answer = as_ever
-    assert scheduled_run()["pending"] == []
 
 
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:

@@ -15,7 +15,6 @@ from tests.lambda_.coordinate.sample_records import NOW, WINDOW, ids_of, items_o
 
 REGISTER = register("a", "b")
 ASKED = record("a", "b")
-BY = "a run's"
 
 
 def step(
