@@ -61,23 +61,22 @@ check: lint
 quick-tests: .venv/dev
 	$(BIN)/python -m pytest -n2 -p no:schemathesis -m "not server and not slow and not long"
 
-# Lint, types and the tests, after installing the programs that some tests need (five minutes with two processors).
-test: packages lint
+# Lint, types and the tests (four minutes with two processors).
+test: lint
 	@$(MAKE) --no-print-directory -j2 types short-tests
 
 short-tests: .venv/dev
 	$(BIN)/python -m pytest
 
-# The tests that take too long for make test (half an hour), after installing DynamoDB Local. Run them before a release.
-long: .venv/dev
-	@$(BIN)/python -m tools.programs long
+# The tests that take too long for make test (40 minutes), after installing what they need. Run them before a release.
+long: packages
 	$(BIN)/python -m pytest -m long
 
 # Run the tests ten times, half of them while the machine is busy, each time in another order (two hours).
 flaky: packages
 	$(BIN)/python -m tools.flaky
 
-# Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
+# Install what long tests run, where that is possible: Chromium, MariaDB and Java by apt, DynamoDB Local by Maven.
 packages: .venv/dev
 	@$(BIN)/python -m tools.programs
 
@@ -96,7 +95,7 @@ site: .venv-site/ready
 	@.venv-site/bin/python -m tools.built_site dist/site
 	@echo "built: dist/site/index.html"
 
-# Search 100,000 random schedules of the protocol for a duplicate (some minutes).
+# Search 100,000 random schedules of the protocol for a duplicate (half an hour).
 search: .venv/local
 	@$(BIN)/python -m proof.simulation
 

@@ -331,7 +331,7 @@ def _to_do(event: str) -> str:
 def _summary(counts: Mapping[str, int]) -> str:
     """Return how much of what happened, in this order: resources are reported by threads."""
     stems = ("unchanged", "create", "update", "replace", "delete")
-    found = (f"{n} {event}" for stem in stems for event, n in counts.items() if stem in event)
+    found = (f"{n} {event}" for stem in stems for event, n in sorted(counts.items()) if stem in event)
     return ", ".join(found) or "nothing"
 
 

@@ -59,10 +59,16 @@ SHARING = {
 """Deployments (local/machine.py), and the files of tests that share one. One process runs them."""
 
 
+ALONE = ("tests/proof/simulation/",)
+"""Where each test stands for itself: several processes run those of one file."""
+
+
 class _Scheduling(LoadFileScheduling):
     """Gives each process whole files of tests, and all that share a deployment to the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(ALONE):
+            return nodeid
         return next((shared for shared, files in SHARING.items() if nodeid.startswith(files)), nodeid.split("::")[0])
 
 

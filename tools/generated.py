@@ -5,7 +5,7 @@ A test compares each of these files with what would be written.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.values import camel
 from local.paths import ROOT
 from proof.bench import price, public_stack
-from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, METRIC
+from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, HTTP_API_REQUEST, METRIC, REST_API_REQUEST
 from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
 from tests.components.running import HOME, THREE, stack_metrics
@@ -48,11 +48,23 @@ THRESHOLDS_TABLE = re.compile(r"(?<=\| goes off at \| default \|\n\|---\|---\|--
 
 ALARM_COSTS = re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|---\|---\|---\|---\|\n)(\| .*\n)+")
 
-DOMAIN_COSTS = re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d")
+DOMAIN_ALARMS = re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d")
 
 IDLE_COSTS = re.compile(r"\$[0-9.]+ a month(?=\]\(docs/performance\.md#if-nobody-calls-it\)| if nobody calls;)")
 
 REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\d")
+
+MILLION_TABLE = re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+")
+
+MILLION_COSTS = re.compile(r"(?<=a million integers )\$[\d.]+\d|(?<=mints themselves \[cost )\$[\d.]+\d")
+
+LEASED_COSTS = re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d")
+
+BLOCK_COSTS = re.compile(r"(?<=in blocks of 100 )\$[\d.]+\d")
+
+GATEWAY_COSTS = re.compile(r"(?<=\| \[price\]\(performance\.md#price\) of a million integers )\|.*\|")
+
+DOMAIN_COSTS = re.compile(r"(?<=\| a million integers )\|.*\|")
 
 DOMAIN_REGION_COSTS = re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|")
 
@@ -101,13 +113,12 @@ def _project(text: str) -> str:
     return text.partition("config:\n")[0] + config
 
 
-def _settings(text: str) -> str:
-    """Return the text of docs/settings.md with the settings in its table."""
-    rows = [
+def _settings() -> str:
+    """Return the rows of all settings."""
+    return "".join(
         f"| `{key}` | {entry['type']} | {_default(entry)} | {entry['description']} |\n"
         for key, entry in declared().items()
-    ]
-    return SETTINGS_TABLE.sub(lambda _: "".join(rows), text, count=1)
+    )
 
 
 def _default(entry: dict[str, Any]) -> str:
@@ -115,11 +126,6 @@ def _default(entry: dict[str, Any]) -> str:
         return "required"
     default = entry["default"]
     return f"`{default if default and isinstance(default, str) else json.dumps(default)}`"
-
-
-def _refusals(text: str) -> str:
-    """Return the text of docs/layouts.md with what is refused after which losses."""
-    return REFUSALS_TABLE.sub(lambda _: "".join(refusals()), text, count=1)
 
 
 @cache
@@ -153,29 +159,25 @@ def shown(refusal: str) -> str:
     return f"`{' '.join(text.split()[:9])} …`"
 
 
-def _price(text: str) -> str:
-    """Return the text of docs/performance.md with what an idle stack costs."""
-    return PRICE_TABLE.sub(lambda _: price.table(), text, count=1)
+@cache
+def _sent() -> list[public_stack.Measured]:
+    """Return what strangers' requests cost, which takes seconds."""
+    return public_stack.measured()
 
 
-def _costs(text: str) -> str:
-    """Return the text of docs/permissions.md with what strangers' requests may cost."""
-    sent = public_stack.measured()
-    rows = public_stack.rows(public_stack.largest(sent))
-    of_apis = public_stack.table_of_apis(public_stack.apis(sent))
-    text = COSTS_TABLE.sub(lambda _: f"{public_stack.table(rows)}\n", text, count=1)
-    usual = round(max(row.together for kind, row in rows.items() if "openCounters" not in kind), 2)
-    text = REGION_COSTS.sub(f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}", text)
-    return APIS_TABLE.sub(lambda _: f"{of_apis}\n", text, count=1)
+@cache
+def _costs() -> Mapping[str, public_stack.Row]:
+    return public_stack.rows(public_stack.largest(_sent()))
 
 
-def _alarms(text: str) -> str:
-    """Return the text of docs/operations.md with the alarms, and what they cost."""
-    text = THRESHOLDS_TABLE.sub(lambda _: "".join(map(_threshold, ALARMS.values())), text, count=1)
-    text = ALARM_COSTS.sub(lambda _: "".join(map(_cost, (1, 3, 30))), text, count=1)
+def _region_costs() -> str:
+    usual = round(max(row.together for kind, row in _costs().items() if "openCounters" not in kind), 2)
+    return f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}"
+
+
+def _domain_alarms() -> str:
     own, both = (len(alarms(stack_metrics(HOME, apis=apis))) for apis in (False, True))
-    costs = f"With `domain`, each region has {spelt(both - own)} alarms more, for ${(both - own) * ALARM.dollars:.2f}"
-    return DOMAIN_COSTS.sub(lambda _: costs, text, count=1)
+    return f"With `domain`, each region has {spelt(both - own)} alarms more, for ${(both - own) * ALARM.dollars:.2f}"
 
 
 def _threshold(alarm: Alarm) -> str:
@@ -194,11 +196,6 @@ def _cost(regions: int) -> str:
     return f"| {regions} | {parts} | ${month:.2f} | ${shown:.2f} |\n"
 
 
-def _idle(text: str) -> str:
-    """Return the text of a page with what three regions cost if nobody calls."""
-    return IDLE_COSTS.sub(lambda _: f"${price.total(price.cases()['default']):.2f} a month", text)
-
-
 WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -207,32 +204,64 @@ def spelt(number: int) -> str:
     return WORDS[number] if 0 < number < len(WORDS) else f"{number:,}"
 
 
-def _domain(text: str) -> str:
-    """Return the text of docs/domain.md with what the health checks of a region cost."""
-    public, signed = (
-        price.of_health_checks(price.cases()[title]) / len(THREE) for title in ("all, public", "all, signed")
-    )
-    return DOMAIN_REGION_COSTS.sub(lambda _: f"| ${public:.2f} | ${signed:.2f} |", text)
+def _domain_region() -> str:
+    cases = price.cases()
+    public, signed = (price.of_health_checks(cases[title]) / len(THREE) for title in ("all, public", "all, signed"))
+    return f"| ${public:.2f} | ${signed:.2f} |"
 
 
-def _hours(text: str) -> str:
-    """Return the text of a page with the hours for which a receipt is kept."""
-    return HOURS.sub(str(SETTINGS["idempotency_hours"].metadata["allowed"].default), text)
+def _million(way: str = price.ONE, more: float = 0) -> str:
+    """Return what a million integers cost, minted in this way, and with so much more for a request."""
+    return price.rounded(sum(price.million()[way]) + price.MILLION * more)
 
 
-FILES: dict[Path, Callable[[str], str]] = {
+def _idle() -> str:
+    return f"${price.total(price.cases()['default']):.2f} a month"
+
+
+def _hours() -> str:
+    return str(SETTINGS["idempotency_hours"].metadata["allowed"].default)
+
+
+PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
+    SETTINGS_TABLE: _settings,
+    REFUSALS_TABLE: lambda: "".join(refusals()),
+    PRICE_TABLE: price.table,
+    MILLION_TABLE: price.table_of_a_million,
+    COSTS_TABLE: lambda: f"{public_stack.table(_costs())}\n",
+    APIS_TABLE: lambda: f"{public_stack.table_of_apis(public_stack.apis(_sent()))}\n",
+    THRESHOLDS_TABLE: lambda: "".join(map(_threshold, ALARMS.values())),
+    ALARM_COSTS: lambda: "".join(map(_cost, (1, 3, 30))),
+    DOMAIN_ALARMS: _domain_alarms,
+    IDLE_COSTS: _idle,
+    REGION_COSTS: _region_costs,
+    DOMAIN_REGION_COSTS: _domain_region,
+    MILLION_COSTS: _million,
+    LEASED_COSTS: lambda: _million(price.LEASED),
+    BLOCK_COSTS: lambda: _million(price.BLOCK),
+    GATEWAY_COSTS: lambda: f"| {_million()} | {_million(price.GATEWAY)} |",
+    DOMAIN_COSTS: lambda: f"| {_million(more=HTTP_API_REQUEST.dollars)} | {_million(more=REST_API_REQUEST.dollars)} |",
+    HOURS: _hours,
+}
+"""What is written in pages: how each part is found, and what returns it."""
+
+SLOW = (REFUSALS_TABLE,)
+"""What takes half a minute."""
+
+
+def _page(text: str) -> str:
+    """Return the text of a page with all that is written in pages."""
+    for pattern, written in PARTS.items():
+        text = pattern.sub(lambda _, written=written: written(), text)
+    return text
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
+
+FILES: Mapping[Path, Callable[[str], str]] = {
     SCHEMA: _schema,
     ROOT / "Pulumi.yaml": _project,
-    ROOT / "docs" / "settings.md": _settings,
-    ROOT / "docs" / "layouts.md": _refusals,
-    ROOT / "docs" / "api.md": _hours,
-    ROOT / "docs" / "openapi.yaml": _hours,
-    ROOT / "docs" / "domain.md": _domain,
-    ROOT / "docs" / "operations.md": _alarms,
-    ROOT / "docs" / "performance.md": _price,
-    ROOT / "docs" / "tasks.md": _idle,
-    ROOT / "README.md": _idle,
-    ROOT / "docs" / "permissions.md": _costs,
+    **dict.fromkeys(PAGES, _page),
     **dict.fromkeys(TRANSCRIPTS, play),
 }
 """Each file that is written, at least in part, and what returns its text with that part."""

@@ -1,15 +1,12 @@
 """The programs that some tests need besides Python: where they are, and how they are installed.
 
 `python -m tools.programs` installs what is missing where it can: by apt, as root or by `sudo` without a password.
-`python -m tools.programs long` also installs what only the tests need that are marked `long`.
 """
 
 import os
 import platform
 import shutil
 import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,15 +26,13 @@ class Program:
         title: Its name in messages.
         commands: What must be there: one command of each group.
         packages: The packages of Debian and Ubuntu that have them. None of these starts a service.
-        quick: Whether a test that runs it is quick enough for `make check`.
-        long: Whether only tests that are marked `long` run it.
+        quick: Whether a test that runs it is quick enough for `make check`. The other tests are `long`.
     """
 
     title: str
     commands: tuple[tuple[str, ...], ...]
     packages: tuple[str, ...]
     quick: bool = False
-    long: bool = False
 
     def paths(self) -> tuple[str, ...]:
         """Return the path of one command of each group; empty if a group has none."""
@@ -93,7 +88,7 @@ class JavaProgram(Program):
             return reason
         if all(copied.is_file() and copied.read_bytes() == file.read_bytes() for file, copied in self._files()):
             return None
-        return f"{self.title} is not installed (.venv/bin/python -m tools.programs long)"
+        return f"{self.title} is not installed (.venv/bin/python -m tools.programs)"
 
     def fetch(self) -> None:
         """Fetch it by Maven, as that is set up here, and compile the class. What fails shows in `missing`."""
@@ -125,7 +120,6 @@ DYNAMODB_LOCAL = JavaProgram(
     "DynamoDB Local",
     (("java",), ("javac",), ("mvn",)),
     ("default-jdk-headless", "maven"),
-    long=True,
     folder=TESTS / "dynamodb_local",
     main="OnLoopback",
     fetched=TESTS.parent / ".venv" / "dynamodb-local",
@@ -168,10 +162,9 @@ def install(programs: list[Program]) -> str | None:
     return None
 
 
-def main(arguments: Sequence[str] = ()) -> None:
-    """Install what is missing, and print what stays so. With the argument `long`, for the tests marked so, too."""
-    wanted = [program for program in PROGRAMS.values() if "long" in arguments or not program.long]
-    missing = [program for program in wanted if program.missing]
+def main() -> None:
+    """Install what is missing, and print what stays so."""
+    missing = [program for program in PROGRAMS.values() if program.missing]
     possible = [program for program in missing if not program.impossible]
     packages = [program for program in possible if not program.paths()]
     refused = install(packages) if packages else None
@@ -185,4 +178,4 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -93,117 +93,118 @@ def _lasting(limit: int, minutes: int) -> Evaluation:
     return Evaluation("Minimum", minutes * 60, BELOW, limit, "ignore", runs, runs)
 
 
-ENTRIES = (
-    Alarm(
-        "errors",
-        default=10,
-        most=10**6,
-        unit="responses 5xx in 5 minutes",
-        meaning="{region} answers 5xx to too many requests",
-        goes_off="responses 5xx in 5 minutes, twice in 15",
-        every_region=True,
-        metric=lambda metrics, region: metrics.url("Url5xxCount", region),
-        domain_metric="5xx",
-        evaluation=_counted,
-    ),
-    Alarm(
-        "throttles",
-        default=10,
-        most=10**6,
-        unit="throttled requests in 5 minutes",
-        meaning="Lambda refuses requests in {region}: too many at once",
-        goes_off="throttled requests in 5 minutes, twice in 15",
-        every_region=True,
-        metric=lambda metrics, region: metrics.url("Throttles", region),
-        evaluation=_counted,
-    ),
-    Alarm(
-        "tableThrottles",
-        default=10,
-        most=10**6,
-        unit="throttled writes in 5 minutes",
-        meaning="DynamoDB refuses writes of counters in {region}: too many per second",
-        goes_off="throttled writes in 5 minutes, twice in 15",
-        every_region=True,
-        metric=lambda metrics, region: metrics.table("WriteThrottleEvents", region),
-        evaluation=_counted,
-    ),
-    Alarm(
-        "latency",
-        default=1000,
-        most=30_000,
-        unit="milliseconds, of the slowest 1 %",
-        meaning="{region} is slow for 1 % of its requests",
-        goes_off="99th percentile of the function's `Duration` in ms, in three periods of 5 minutes",
-        every_region=True,
-        # Not `UrlRequestLatency`: AWS recommends Average or Max for it, so it may have no percentiles. For this one,
-        # CloudWatch's user guide recommends an alarm on a percentile ("Recommended alarms"). With a domain, there are
-        # two alarms and not one on an expression: the rule for percentiles of few samples is for a single metric.
-        metric=lambda metrics, region: metrics.url("Duration", region),
-        domain_metric="Latency",
-        evaluation=_slow("p99"),
-    ),
-    # Those on the coordinator's metrics. A window without a datapoint may lie between two runs.
-    Alarm(
-        "unfinished",
-        default=15,
-        most=1440,
-        unit="minutes",
-        meaning="a change that was admitted is not finished",
-        goes_off="minutes since an unfinished change was requested",
-        every_region=False,
-        metric=lambda metrics, _: metrics.stack("UnfinishedSeconds"),
-        evaluation=lambda limit, minutes: Evaluation("Maximum", minutes * 60, ABOVE, limit * 60, "ignore"),
-    ),
-    Alarm(
-        "ceiling",
-        default=6,
-        most=9999,
-        unit="hours",
-        meaning="a region has few integers left at its present rate",
-        goes_off="fewer hours until a region reaches its ceiling",
-        every_region=False,
-        metric=lambda metrics, _: metrics.stack("HoursToCeiling"),
-        evaluation=_lasting,
-    ),
-    Alarm(
-        "lostTables",
-        default=1,
-        most=100,
-        unit="tables",
-        meaning="a table was deleted, recreated or restored",
-        goes_off="lost tables found",
-        every_region=False,
-        metric=lambda metrics, _: metrics.stack("LostTables"),
-        evaluation=lambda limit, minutes: Evaluation("Maximum", minutes * 60, AT_LEAST, limit, "ignore"),
-    ),
-    Alarm(
-        "failedRuns",
-        default=2,
-        most=10,
-        unit="failed runs in a row or nearly so",
-        meaning="the coordinator's scheduled runs fail",
-        goes_off="N of the last N + 1 scheduled runs failed",
-        every_region=False,
-        metric=lambda metrics, _: metrics.stack("FailedRuns"),
-        evaluation=lambda limit, minutes: Evaluation("Sum", minutes * 60 * (limit + 1), AT_LEAST, limit, "zero"),
-    ),
-    Alarm(
-        "noRun",
-        default=5,
-        runs=3,
-        most=1440,
-        unit="minutes",
-        meaning="the coordinator has not run",
-        goes_off="minutes without a run",
-        every_region=False,
-        metric=lambda metrics, _: metrics.stack("FailedRuns"),
-        evaluation=lambda limit, _: Evaluation("SampleCount", limit * 60, BELOW, 1, "zero"),
-        after_deployment=True,
-    ),
-)
-
-ALARMS: Mapping[str, Alarm] = {alarm.name: alarm for alarm in ENTRIES}
+ALARMS: Mapping[str, Alarm] = {
+    alarm.name: alarm
+    for alarm in (
+        Alarm(
+            "errors",
+            default=10,
+            most=10**6,
+            unit="responses 5xx in 5 minutes",
+            meaning="{region} answers 5xx to too many requests",
+            goes_off="responses 5xx in 5 minutes, twice in 15",
+            every_region=True,
+            metric=lambda metrics, region: metrics.url("Url5xxCount", region),
+            domain_metric="5xx",
+            evaluation=_counted,
+        ),
+        Alarm(
+            "throttles",
+            default=10,
+            most=10**6,
+            unit="throttled requests in 5 minutes",
+            meaning="Lambda refuses requests in {region}: too many at once",
+            goes_off="throttled requests in 5 minutes, twice in 15",
+            every_region=True,
+            metric=lambda metrics, region: metrics.url("Throttles", region),
+            evaluation=_counted,
+        ),
+        Alarm(
+            "tableThrottles",
+            default=10,
+            most=10**6,
+            unit="throttled writes in 5 minutes",
+            meaning="DynamoDB refuses writes of counters in {region}: too many per second",
+            goes_off="throttled writes in 5 minutes, twice in 15",
+            every_region=True,
+            metric=lambda metrics, region: metrics.table("WriteThrottleEvents", region),
+            evaluation=_counted,
+        ),
+        Alarm(
+            "latency",
+            default=1000,
+            most=30_000,
+            unit="milliseconds, of the slowest 1 %",
+            meaning="{region} is slow for 1 % of its requests",
+            goes_off="99th percentile of the function's `Duration` in ms, in three periods of 5 minutes",
+            every_region=True,
+            # Not `UrlRequestLatency`: AWS recommends Average or Max for it, so it may have no percentiles. For this
+            # one, CloudWatch's user guide recommends an alarm on a percentile ("Recommended alarms"). With a domain,
+            # there are two alarms, not one on an expression: the rule for percentiles of few samples is for one metric.
+            metric=lambda metrics, region: metrics.url("Duration", region),
+            domain_metric="Latency",
+            evaluation=_slow("p99"),
+        ),
+        # Those on the coordinator's metrics. A window without a datapoint may lie between two runs.
+        Alarm(
+            "unfinished",
+            default=15,
+            most=1440,
+            unit="minutes",
+            meaning="a change that was admitted is not finished",
+            goes_off="minutes since an unfinished change was requested",
+            every_region=False,
+            metric=lambda metrics, _: metrics.stack("UnfinishedSeconds"),
+            evaluation=lambda limit, minutes: Evaluation("Maximum", minutes * 60, ABOVE, limit * 60, "ignore"),
+        ),
+        Alarm(
+            "ceiling",
+            default=6,
+            most=9999,
+            unit="hours",
+            meaning="a region has few integers left at its present rate",
+            goes_off="fewer hours until a region reaches its ceiling",
+            every_region=False,
+            metric=lambda metrics, _: metrics.stack("HoursToCeiling"),
+            evaluation=_lasting,
+        ),
+        Alarm(
+            "lostTables",
+            default=1,
+            most=100,
+            unit="tables",
+            meaning="a table was deleted, recreated or restored",
+            goes_off="lost tables found",
+            every_region=False,
+            metric=lambda metrics, _: metrics.stack("LostTables"),
+            evaluation=lambda limit, minutes: Evaluation("Maximum", minutes * 60, AT_LEAST, limit, "ignore"),
+        ),
+        Alarm(
+            "failedRuns",
+            default=2,
+            most=10,
+            unit="failed runs in a row or nearly so",
+            meaning="the coordinator's scheduled runs fail",
+            goes_off="N of the last N + 1 scheduled runs failed",
+            every_region=False,
+            metric=lambda metrics, _: metrics.stack("FailedRuns"),
+            evaluation=lambda limit, minutes: Evaluation("Sum", minutes * 60 * (limit + 1), AT_LEAST, limit, "zero"),
+        ),
+        Alarm(
+            "noRun",
+            default=5,
+            runs=3,
+            most=1440,
+            unit="minutes",
+            meaning="the coordinator has not run",
+            goes_off="minutes without a run",
+            every_region=False,
+            metric=lambda metrics, _: metrics.stack("FailedRuns"),
+            evaluation=lambda limit, _: Evaluation("SampleCount", limit * 60, BELOW, 1, "zero"),
+            after_deployment=True,
+        ),
+    )
+}
 """Name → alarm."""
 
 
@@ -234,8 +235,8 @@ class MetricAlarm:
 def alarms(metrics: StackMetrics) -> list[MetricAlarm]:
     """Return the alarms that are switched on: those of each region that mints, then those of the whole."""
     minting = [region for region in metrics.regions if region not in metrics.paused]
-    of_regions = [(alarm, region) for region in minting for alarm in ENTRIES if alarm.every_region]
-    of_the_whole = [(alarm, metrics.home) for alarm in ENTRIES if not alarm.every_region]
+    of_regions = [(alarm, region) for region in minting for alarm in ALARMS.values() if alarm.every_region]
+    of_the_whole = [(alarm, metrics.home) for alarm in ALARMS.values() if not alarm.every_region]
     return [
         MetricAlarm(alarm, metric, limit, alarm.evaluation(limit, metrics.schedule_minutes), of_domain)
         for alarm, region in [*of_regions, *of_the_whole]

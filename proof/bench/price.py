@@ -22,6 +22,7 @@ from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from components.domain.capacity import CHECKERS
 from components.names import ResourceNames
+from components.settings.args import SETTINGS
 from local.environment import isolate
 from proof.bench import price_list, schedule
 from proof.bench.figures import aligned
@@ -37,6 +38,17 @@ MILLION = 1_000_000
 
 HEALTH_SECONDS, HEALTH_UNITS = 0.005, 1
 """What the function takes for a health check: seconds, and read units."""
+
+MINT_SECONDS, LEASED_SECONDS = 0.005, 0.002
+"""What the function takes to mint, and to mint from a lease."""
+
+ONE, LEASED, BLOCK, GATEWAY = (
+    "function, one integer per request",
+    "function, `lease: 100` under load",
+    "function, `?count=100`",
+    "[API Gateway](gateway.md)",
+)
+"""Ways to mint a million integers."""
 
 EVERYTHING: Mapping[str, Any] = {
     "apiGateway": True,
@@ -204,6 +216,45 @@ def table() -> str:
             rows.append([same[0].name, f"{same[0].each:.3g}", *(cell for pair in shown for cell in pair)])
     rows.append(["total", "", *(cell for items in found.values() for cell in ("", f"{total(items):.2f}"))])
     return aligned(rows, names=True)
+
+
+class Parts(NamedTuple):
+    """What a million integers cost, in dollars."""
+
+    requests: float
+    duration: float
+    writes: float
+
+
+def million() -> Mapping[str, Parts]:
+    """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`."""
+    memory: int = SETTINGS["memory_size"].metadata["allowed"].default
+
+    def function(requests: int, seconds: float, writes: int) -> Parts:
+        duration = requests * seconds * memory / 1024 * price_list.GB_SECOND.dollars
+        return Parts(requests * price_list.REQUEST.dollars, duration, writes * price_list.WRITE_UNIT.dollars)
+
+    return {
+        ONE: function(MILLION, MINT_SECONDS, MILLION),
+        LEASED: function(MILLION, LEASED_SECONDS, MILLION // 100),
+        BLOCK: function(MILLION // 100, MINT_SECONDS, MILLION // 100),
+        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST.dollars, 0, MILLION * price_list.WRITE_UNIT.dollars),
+    }
+
+
+def rounded(dollars: float) -> str:
+    """Return an amount in cents, half a cent up; below, in tenths of a cent."""
+    digits = 2 if dollars >= 0.005 else 3
+    return f"${dollars + 1e-9:.{digits}f}" if dollars >= 0.0005 else "less than $0.001" if dollars else ""
+
+
+def table_of_a_million() -> str:
+    """Return what a million integers cost as docs/performance.md has it."""
+    memory: int = SETTINGS["memory_size"].metadata["allowed"].default
+    lines = [f"| | request | duration, {memory} MB arm64 | DynamoDB write | total |", "|---" * 5 + "|"]
+    for way, parts in million().items():
+        lines.append(f"| {way} | " + " | ".join(map(rounded, (*parts, sum(parts)))) + " |")
+    return "".join(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

@@ -519,6 +519,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conftest", ["", 'pytest_plugins = ["global_integers.pytest_plugin"]'], ids=["", "named too"])
 def test_pytest_finds_the_fixture_of_the_wheel(wheel: Path, tmp_path: Path, conftest: str) -> None:
     (tmp_path / "conftest.py").write_text(conftest)

@@ -140,6 +140,7 @@ def counters_in_memory(client: Any) -> int:
     return sum(isinstance(found, Counter) and found.client is client for found in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_a_client_keeps_a_bounded_number_of_counters() -> None:
     stack = Stack()
     stack.absent = {f"absent-{number}" for number in range(50)}

@@ -83,6 +83,7 @@ def url(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue(request.param)
 
 
+@pytest.mark.slow
 def test_a_region_that_does_not_answer_costs_one_attempt(client: Callable[..., Any], url: str) -> None:
     """Without one deadline, the addresses alone cost four, and the others never end."""
     with client({"us-east-1": url}, attempt_timeout=SECONDS) as integers:
@@ -132,6 +133,7 @@ def test_what_is_left_is_never_nothing() -> None:
     assert Left(time.monotonic() - 5) == 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Integers, Tasks])
 def test_who_refuses_a_connection_is_said_first(kind: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     resolve = socket.getaddrinfo

@@ -167,7 +167,7 @@ ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
     (Refused, "b refuses the request: 403: why", api.mint("x"), [ABSENT, FORBIDDEN]),
     (
         Unavailable,
-        "counter 'x': no URL that responded leads to a region of the layout (give ",
+        "counter 'x': no URL that responded leads to a region of the layout (",
         api.mint("x"),
         [GONE, GONE],
     ),

@@ -292,6 +292,7 @@ def test_another_region_is_asked(stack: Either, counter: str, fault: Fault) -> N
         assert integers.next() in ((1, 4) if fault == "response lost" else (1,)), "what was lost is a gap"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -484,6 +485,7 @@ def test_a_process_forked_while_a_region_answers(integers_stack: Stack, part: in
     assert [os.waitpid(child, 0)[1] for child in children] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, "cart-1"])
 def test_a_signal_handler_mints_in_a_region(integers_stack: Stack, key: str | None) -> None:
     """It does so before every step of a region's answer, at which it would find a lock taken or an integer read."""

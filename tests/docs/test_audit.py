@@ -57,13 +57,6 @@ def test_all_functions_and_tables_are_selected(production: Deployment, kind: str
     assert [each for each in arns if not each.startswith(tuple(prefixes))] == []
 
 
-def test_it_is_compared_with_the_price_of_a_mint() -> None:
-    (figure,) = re.findall(r"themselves \[cost (\$[\d.]+)\]", PAGE)
-    prices = (ROOT / "docs" / "performance.md").read_text()
-
-    assert re.search(rf"^\| function, one integer per request \|.*\| {re.escape(figure)} \|$", prices, re.MULTILINE)
-
-
 def test_the_query_knows_all_roles(production: Deployment) -> None:
     (known,) = re.findall(r"regexp_like\(useridentity\.arn, '(.*?)'\)", PAGE)
 

@@ -52,10 +52,10 @@ def log_of(program: JavaProgram) -> Path:
 
 
 def test_it_is_fetched_once(program: JavaProgram, capfd: pytest.CaptureFixture[str]) -> None:
-    assert program.missing == "DynamoDB Local is not installed (.venv/bin/python -m tools.programs long)"
+    assert program.missing == "DynamoDB Local is not installed (.venv/bin/python -m tools.programs)"
 
-    programs.main(["long"])
-    programs.main(["long"])
+    programs.main()
+    programs.main()
 
     assert program.missing is None
     (asked,) = log_of(program).read_text().splitlines()
@@ -65,21 +65,14 @@ def test_it_is_fetched_once(program: JavaProgram, capfd: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("file", ["pom.xml", "OnLoopback.java"])
 def test_another_version_or_class_is_fetched_again(file: str, program: JavaProgram) -> None:
-    programs.main(["long"])
+    programs.main()
     (program.folder / file).write_text("another")
     assert program.missing
 
-    programs.main(["long"])
+    programs.main()
 
     assert program.missing is None
     assert len(log_of(program).read_text().splitlines()) == 2
-
-
-def test_only_the_long_tests_want_it(program: JavaProgram, capfd: pytest.CaptureFixture[str]) -> None:
-    programs.main()
-
-    assert not log_of(program).exists()
-    assert capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize(("name", "text"), [("mvn", FETCHES), ("javac", COMPILES)])
@@ -88,7 +81,7 @@ def test_what_maven_or_the_compiler_refuses_is_reported(
 ) -> None:
     command(program, name, text, code=1)
 
-    programs.main(["long"])
+    programs.main()
 
     assert program.missing
     assert capfd.readouterr().out == f"{program.missing}: the tests that need it are skipped\n"
@@ -98,7 +91,7 @@ def test_without_java_it_says_what_to_install(program: JavaProgram, capfd: pytes
     for name in ("java", "javac", "mvn"):
         (program.fetched.parent / "bin" / name).unlink()
 
-    programs.main(["long"])
+    programs.main()
 
     refused, skipped = capfd.readouterr().out.splitlines()
     assert refused == "not installed: DynamoDB Local: there is no apt-get here"
@@ -111,7 +104,7 @@ def test_nothing_is_installed_for_another_processor(
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
 
-    programs.main(["long"])
+    programs.main()
 
     assert not log_of(program).exists()
     assert program.missing == "DynamoDB Local has no SQLite for aarch64"

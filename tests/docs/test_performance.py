@@ -7,6 +7,7 @@ from local.paths import ROOT
 from proof.bench import callers, figures, functions, price, schedule
 from tests.components.aws_answers import TABLE
 from tests.components.running import HOME, THREE, config, deploy
+from tests.docs.test_defaults import DEFAULTS
 
 PAGE = (ROOT / "docs" / "performance.md").read_text()
 
@@ -61,11 +62,29 @@ def test_the_smallest_schedules_price_is_on_other_pages() -> None:
     assert f"{cents / 100:.2f}\n" in PAGE
 
 
-def test_the_readme_says_what_the_default_costs() -> None:
-    default = price.total(price.cases()["default"])
+@pytest.mark.slow
+def test_an_idle_stack_costs_at_most_five_dollars_a_month() -> None:
+    assert price.total(price.cases()["default"]) <= 5
 
-    assert f"${default:.2f} a month" in (ROOT / "README.md").read_text()
-    assert default <= 5
+
+def test_a_million_integers_cost_what_their_parts_cost() -> None:
+    memory = DEFAULTS["memorySize"] / 1024
+    duration = 1_000_000 * 0.005 * memory * 0.0000133334
+
+    assert {way: sum(parts) for way, parts in price.million().items()} == {
+        price.ONE: pytest.approx(0.20 + duration + 0.625),
+        price.LEASED: pytest.approx(0.20 + duration * 0.4 + 0.00625),
+        price.BLOCK: pytest.approx(0.002 + duration / 100 + 0.00625),
+        price.GATEWAY: pytest.approx(3.50 + 0.625),
+    }
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [(0.625, "$0.63"), (0.005, "$0.01"), (0.002, "$0.002"), (0.0001, "less than $0.001"), (0, "")],
+)
+def test_an_amount_is_rounded_for_people(dollars: float, shown: str) -> None:
+    assert price.rounded(dollars) == shown
 
 
 def test_what_makes_cost_is_counted() -> None:

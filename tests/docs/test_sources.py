@@ -41,6 +41,7 @@ def fetched(text: str) -> list[str]:
     return [found[0].strip() for found in FETCHED.finditer(text) if found[0].strip() not in OWNED]
 
 
+@pytest.mark.slow
 def test_no_file_names_a_source_that_is_not_owned() -> None:
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -104,6 +105,7 @@ def install_template(checkout: str | None) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkout", [None, "", NAME, "/no/such/checkout"])
 def test_without_a_checkout_the_template_installs_nothing(checkout: str | None) -> None:
     refused = install_template(checkout)

@@ -85,17 +85,7 @@ def test_an_answer_is_short_and_leads_to_the_details(title: str) -> None:
     assert len([line for line in prose.splitlines() if line.strip()]) <= 6
 
 
-def test_what_it_costs_is_what_the_other_page_says() -> None:
-    performance = (ROOT / "docs" / "performance.md").read_text()
-    each, leased, block = (
-        re.findall(rf"^\| {re.escape(row)} \|.*\| (\S+) \|$", performance, re.MULTILINE)[0]
-        for row in ("function, one integer per request", "function, `lease: 100` under load", "function, `?count=100`")
-    )
-    idle = price.total(price.cases()["default"])
-
-    text = SECTIONS["What it costs"]
-    assert f"${idle:.2f} a month if nobody calls" in text
-    assert f"a million integers {each}, with `lease: 100` {leased}, in blocks of 100 {block}" in text
+def test_what_an_audit_costs_is_what_its_page_says() -> None:
     rows: list[tuple[str, str]] = re.findall(
         r"^\| (?:a Function|the same|API).* \| (\S+) \| (\S+) \|$", AUDIT, re.MULTILINE
     )

@@ -152,6 +152,7 @@ READERS: Mapping[str, Callable[[str], list[str]]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_file_and_no_program_has_a_retired_name() -> None:
     found: dict[str, list[str]] = {}
     for path in FILES:

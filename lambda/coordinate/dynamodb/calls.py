@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import count
 from typing import Any
@@ -192,12 +192,12 @@ class Shared:
     """One answer for all threads that ask at the same time.
 
     An answer serves only those who asked before the call began. So a table that is described this way was described
-    after what its caller had read or written.
+    after what its caller had read or written. `moments` are increasing numbers, which order questions and calls.
     """
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], moments: Iterator[int] | None = None) -> None:
         self._call = call
-        self._moments = count(1)
+        self._moments = count(1) if moments is None else moments
         self._calling = threading.Lock()
         self._began = 0
         self._answer: Future[Any] = Future()

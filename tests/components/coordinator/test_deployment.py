@@ -85,7 +85,13 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
     """Run the program so that it asks for `STOOD`, with these changes."""
-    wanted = {"regions": [HOME, OTHER], "counters": ["orders"], "floors": {"*": 7}, "protect": protect, **changed}
+    wanted: dict[str, Any] = {
+        "regions": [HOME, OTHER],
+        "counters": ["orders"],
+        "floors": {"*": 7},
+        "protect": protect,
+        **changed,
+    }
     try:
         return deploy(config(**wanted), aws=provider), None
     except Exception as error:  # what the program ended with

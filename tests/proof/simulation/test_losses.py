@@ -28,6 +28,7 @@ HOME = replace(NOTHING, layouts="recreated", mirror="recreated")
 """Both tables at home are lost."""
 
 
+@pytest.mark.slow
 def test_no_combination_of_losses_mints_twice_or_has_no_way_out() -> None:
     check(FIRST)
 
@@ -104,6 +105,7 @@ def test_every_rule_is_taken_out_in_turn() -> None:
     assert {*FOUND} == {*WITHOUT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", FOUND)
 def test_some_loss_needs_each_rule(rule: str) -> None:
     for losses in FIRST:

@@ -6,9 +6,9 @@ import pytest
 
 from proof.simulation.schedule import RandomSchedule
 
-LOSSES = {1: 20_000, 2: 10_000}
+LOSSES = {1: 8_000, 2: 4_000}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
-operator; with two, a floor may be needed."""
+operator; with two, a floor may be needed. `make search` runs 100,000."""
 
 SHORT = 80
 """Schedules of the short search, for each of them."""

@@ -89,7 +89,7 @@ def test_what_was_issued_long_ago_is_dropped(quick_stack: Stack, over: int, expe
 def test_the_steps_meet_every_condition_both_ways() -> None:
     seen: set[tuple[str, bool]] = set()
 
-    @settings(PATIENT, max_examples=1_000, derandomize=True, database=None)
+    @settings(PATIENT, max_examples=400, derandomize=True, database=None)
     @given(WORLDS, STEPS)
     def meet(world: World, steps: list[Step]) -> None:
         for name, arguments in steps:

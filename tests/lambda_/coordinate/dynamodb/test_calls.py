@@ -54,6 +54,9 @@ class Counted:
         self._changed = Condition()
         self._taken = 0
 
+    def __iter__(self) -> "Counted":
+        return self
+
     def __next__(self) -> int:
         with self._changed:
             self._taken += 1
@@ -67,8 +70,7 @@ class Counted:
 
 def test_threads_that_ask_together_share_a_call() -> None:
     calls, asked = Calls(), Counted()
-    shared = Shared(calls)
-    shared._moments = asked  # pyright: ignore[reportAttributeAccessIssue]
+    shared = Shared(calls, asked)
     with ThreadPoolExecutor(33) as pool:
         first = pool.submit(shared.ask)
         assert calls.first.wait(SECONDS)
@@ -90,11 +92,9 @@ def test_an_error_is_everybodys_and_only_of_one_call(failure: type[BaseException
             raise answer
         return answer
 
-    shared = Shared(call)
-    shared._moments = iter([1, 3, 2, 4, 5])  # pyright: ignore[reportAttributeAccessIssue]
+    shared = Shared(call, iter([1, 3, 2, 4, 5]))
     with pytest.raises(failure):
         shared.ask()
-    assert shared._answer.done(), "or the next one would wait for ever"
     with pytest.raises(failure):
         shared.ask()  # this question came before the call began
     assert shared.ask() == 7

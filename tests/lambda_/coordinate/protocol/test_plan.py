@@ -103,6 +103,7 @@ def test_nobody_knows_a_rate_by_a_shorter_time_than_between_two_runs(seconds: in
     assert raised.register.window == pytest.approx(900 * 3, rel=0.01)
 
 
+@pytest.mark.slow
 @given(
     window=st.integers(1, 10**12),
     asked=st.integers(1, 10**12),
