@@ -177,19 +177,6 @@ def test_an_owner_that_has_left_is_explained(command: Command, in_memory: Callab
     assert lines[1].startswith("why: eu-west-1 has left the layout")
 
 
-@pytest.mark.server
-def test_the_counters_of_a_deployment_are_listed(command: Command, direct: Urls) -> None:
-    command("create", "listed", urls=direct)
-    minted = [
-        int(n) for n in command("mint", "listed", "-n", "4", "--json", urls=direct).stdout.strip("[]\n").split(",")
-    ]
-
-    rows = {row["counter"]: row for row in json.loads(command("counters", "--json", urls=direct).stdout)}
-    assert {"integers", "orders", "listed"} <= rows.keys()
-    assert (rows["listed"]["position"], rows["listed"]["epoch"]) == (minted[-1], 1)
-    assert set(rows["listed"]["regions"]) == set(direct)
-
-
 @pytest.fixture
 def in_memory(command: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stack]:
     """`in_memory(max_counters=9)`: a stack in memory, which the command calls whatever its URLs are."""
@@ -530,14 +517,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "pip", *build, "--wheel-dir", folder, CLIENT], check=True)
     (built,) = folder.iterdir()
     return built
-
-
-def test_the_wheel_has_the_package_and_its_types_only(wheel: Path) -> None:
-    names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    paths = [path for path in (CLIENT / "src").rglob("*") if path.suffix in (".py", ".typed")]
-
-    assert names == {path.relative_to(CLIENT / "src").as_posix() for path in paths}
-    assert "global_integers/py.typed" in names
 
 
 @pytest.mark.slow

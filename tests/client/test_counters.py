@@ -1,6 +1,5 @@
 """A client's counters: the default one stays the same whatever is deployed, and their memory is bounded."""
 
-import asyncio
 import gc
 import os
 import threading
@@ -181,21 +180,3 @@ def test_a_call_goes_on_while_its_counter_is_forgotten() -> None:
         minted = [integers["orders"].next() for _ in range(30)]
 
     assert len(set(minted)) == 30
-
-
-def test_a_forgotten_counters_lease_is_a_gap() -> None:
-    stack = Stack()
-
-    async def mint() -> list[int]:
-        async with stack.client(AsyncIntegers, lease=9) as integers:
-            minted = await integers["orders"].take(2)
-            for _ in range(3):
-                minted += [await integers["orders"].next() for _ in range(20)]
-                for number in range(MAX_COUNTERS + 1):
-                    integers[f"c{number}"]
-            return minted
-
-    minted = asyncio.run(mint())
-
-    assert len(set(minted)) == len(minted) == 62
-    assert stack.issued["orders"] > 62

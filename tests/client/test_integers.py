@@ -180,38 +180,6 @@ def test_a_failing_region_is_logged_once(
     assert len(set(minted)) == len(minted)
 
 
-def test_a_region_fails_under_load_and_comes_back(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    near, seen, ended = proxies["us-east-1"], EventRecorder(), threading.Event()
-
-    def leased(here: bool) -> Callable[[Event], bool]:
-        return lambda event: isinstance(event, Leased) and (event.region == "us-east-1") is here
-
-    with client(urls, lease=10, observer=seen, **{**FIRST, "attempt_timeout": 3}) as integers:
-
-        def mint() -> list[int]:
-            mine: list[int] = []
-            while not ended.wait(0.02):  # a steady load, which leaves the machine to others
-                mine.append(integers.next())
-            return mine
-
-        with ThreadPoolExecutor(4) as pool:
-            running = [pool.submit(mint) for _ in range(4)]
-            try:
-                for fault in ("503", "cut", "hang"):
-                    since = len(seen.events)
-                    near.fail(fault)
-                    seen.until(lambda event: isinstance(event, FailedOver) and event.failed == "us-east-1", since)
-                    seen.until(leased(here=False), since)
-                    since = len(seen.events)
-                    near.recover()
-                    seen.until(leased(here=True), since)
-            finally:
-                ended.set()
-            minted = [integer for run in running for integer in run.result()]  # no call failed
-
-    assert len(set(minted)) == len(minted)
-
-
 def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     key = f"lost-{os.getpid()}-{client.__name__}"
     proxy = proxies[order_of(key, urls)[0]]
@@ -512,21 +480,6 @@ def test_threads_go_on_while_another_one_closes(direct: Urls) -> None:
     integers.close()
 
     assert len(set(minted)) == len(minted)
-
-
-def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    with Integers(direct, lease=SMALL, **FIRST) as integers:
-        with Lines() as fetching:
-            minted = integers.take(5)
-        for n in range(24):
-            with pytest.raises(KeyboardInterrupt), Lines(at=1 + n * fetching.count // 12, act=interrupt):
-                minted.extend(integers)  # without end
-        minted.append(integers.next())
-
-    assert len(set(minted)) == len(minted) > 5
 
 
 def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls) -> None:

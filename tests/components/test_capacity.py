@@ -15,15 +15,10 @@ from tests.components.recording import Deployment
 from tests.components.running import HOME, config, deploy
 
 ELSEWHERE = "ap-southeast-3"
-
 HEALTH = "GET /-/health"
-
 REGIONS = 3
-
 MINUTES = 5
-
 SEEDS = range(4)
-
 USUAL = 0.01
 """Seconds of a request."""
 
@@ -187,32 +182,3 @@ def test_slow_requests_take_the_executions(
 ) -> None:
     """Health checks need an execution too. Lambda's ten per second and execution are one at a time of 0.1 s."""
     assert simulate([its_own(seconds) for _ in range(REGIONS)], loads(4), MINUTES) == out
-
-
-def test_a_flood_of_health_checks_stays_in_its_region(its_own: Callable[..., SimulatedRegion]) -> None:
-    """Who floods a region's own name takes this one out. Its callers go on, to a region that stays."""
-    flood = Load(0, 200, route="health", fixed=True)
-    regions = [its_own() for _ in range(REGIONS)]
-
-    assert simulate(regions, [*loads(4), flood], MINUTES) == {0}
-
-
-def test_function_urls_take_the_executions_of_their_region(its_own: Callable[..., SimulatedRegion]) -> None:
-    """No throttle is in front of them but Lambda's own, which health checks share. No other region falls."""
-    regions = [its_own() for _ in range(REGIONS)]
-    regions[0].buckets["url"] = Bucket(Throttle(10**6, 10**6))
-
-    assert simulate(regions, [*loads(4), Load(0, CAPACITY * 10, route="url", fixed=True)], MINUTES) == {0}
-
-
-def test_both_routes_of_a_signed_region_leave_the_checks_alone() -> None:
-    """A REST API's limit is each method's: callers of `/` and of the paths below it have two throttles."""
-    limits = registered(of_settings(reservedConcurrency=PUBLIC_CONCURRENCY))
-    by_route = {**limits, "root": limits["callers"]}
-
-    def make() -> SimulatedRegion:
-        buckets = {route: Bucket(limit) for route, limit in by_route.items()}
-        return SimulatedRegion(buckets, Executions(PUBLIC_CONCURRENCY), USUAL)
-
-    assert sum(limit.rate for limit in by_route.values()) == CAPACITY
-    assert simulate([make() for _ in range(REGIONS)], [*loads(10), Load(0, 1000, route="root")], MINUTES) == set()

@@ -201,11 +201,12 @@ def said(made: pulumi.AssetArchive) -> str:
 
 
 @pytest.mark.usefixtures("repository")
-def test_an_archive_has_its_folder_and_integers() -> None:
+def test_an_archive_has_its_folder_integers_and_what_it_shares() -> None:
     made = contents(archive("greet"))
 
     assert set(made) == {"greet/__init__.py", "greet/handler.py", "global_integers_core/names.py"}
     assert made["greet/handler.py"] == "# lambda/greet/handler.py\n"
+    assert set(contents(archive("greet", "shared"))) == {*made, "shared/__init__.py"}
 
 
 @pytest.mark.usefixtures("repository")
@@ -213,13 +214,6 @@ def test_a_check_expects_the_version_that_is_read() -> None:
     made = archive("greet")
 
     assert version_in(made) == said(made).strip()
-
-
-@pytest.mark.usefixtures("repository")
-def test_an_archive_has_a_shared_folder_under_its_name() -> None:
-    made = contents(archive("greet", "shared"))
-
-    assert set(made) == {"greet/__init__.py", "greet/handler.py", "shared/__init__.py", "global_integers_core/names.py"}
 
 
 @pytest.mark.usefixtures("repository")

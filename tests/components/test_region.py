@@ -93,61 +93,25 @@ def test_one_provider_serves_all_regions(signed: Deployment) -> None:
     assert [r.name for r in signed.resources if r.type.startswith("pulumi:providers:")] == []
 
 
-def test_everyone_may_call_a_public_url(public: Deployment) -> None:
-    for region in THREE:
-        function = public.one(FUNCTION, name=f"{PREFIX}-mint", region=region).inputs["name"]
-        granted = [
-            {key: value for key, value in permission.inputs.items() if key not in ("region", "statementId")}
-            for permission in public.of(PERMISSION)
-            if permission.inputs["region"] == region and permission.inputs["function"] == function
-        ]
-        who = {"function": function, "qualifier": "live", "principal": "*"}
-        assert sorted(granted, key=lambda permission: permission["action"]) == [
-            {**who, "action": "lambda:InvokeFunction", "invokedViaFunctionUrl": True},
-            {**who, "action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "NONE"},
-        ]
-    assert [u.inputs["authorizationType"] for u in public.of(FUNCTION_URL)] == ["NONE"] * 3
-
-
 OTHERS = ("111122223333", "444455556666")
 CALLERS = {
-    f"arn:aws:iam::{OTHERS[1]}:role/shop-*": ["orders"],
+    f"arn:aws:iam::{OTHERS[1]}:role/shop-*": "*",
     f"arn:aws:sts::{OTHERS[0]}:assumed-role/shop/*": "*",
     "arn:aws:iam::*:role/admin": "*",
 }
 
 
-def test_the_accounts_of_callers_may_call_a_signed_url() -> None:
-    deployment = deploy(config(*THREE, callers=CALLERS, counters=["orders"]))
+@pytest.mark.parametrize(("home", "partition"), [(HOME, "aws"), ("us-gov-west-1", "aws-us-gov")])
+def test_an_account_is_named_as_its_partition_names_it(home: str, partition: str) -> None:
+    callers = {pattern.replace("arn:aws:", f"arn:{partition}:"): counters for pattern, counters in CALLERS.items()}
+    more = {"allowUrlRegions": [home]} if home != HOME else {}
+    found = url_permissions(settings(config(home, home=home, callers=callers, **more)).access, home)
 
-    for region in THREE:
-        function = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region).inputs["name"]
-        permitted = [
-            {key: value for key, value in permission.inputs.items() if key not in ("region", "function")}
-            for permission in deployment.of(PERMISSION)
-            if permission.inputs["region"] == region
-            and (permission.inputs["function"], permission.inputs["qualifier"]) == (function, "live")
-        ]
-        url = {"action": "lambda:InvokeFunctionUrl", "functionUrlAuthType": "AWS_IAM"}
-        invoke = {"action": "lambda:InvokeFunction", "invokedViaFunctionUrl": True}
-        assert permitted == [
-            {
-                "statementId": f"global-integers-account-{account}-{end}",
-                "principal": f"arn:aws:iam::{account}:root",
-                "qualifier": "live",
-                **what,
-            }
-            for account in OTHERS
-            for end, what in (("url", url), ("invoke", invoke))
-        ]
-
-
-def test_an_account_is_named_as_its_partition_names_it() -> None:
-    home = "us-gov-west-1"
-    callers = {f"arn:aws-us-gov:iam::{OTHERS[0]}:role/shop": "*"}
-    found = url_permissions(settings(config(home, home=home, allowUrlRegions=[home], callers=callers)).access, home)
-
-    assert {statement["principal"] for statement in found.values()} == {f"arn:aws-us-gov:iam::{OTHERS[0]}:root"}
+    assert {each: what["principal"] for each, what in found.items()} == {
+        f"account-{account}-{end}": f"arn:{partition}:iam::{account}:root"
+        for account in OTHERS
+        for end in ("url", "invoke")
+    }
 
 
 def test_the_statements_of_the_most_accounts_have_room() -> None:

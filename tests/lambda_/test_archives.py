@@ -13,9 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from coordinate.functions import _event as as_the_coordinator_asks
 
-from components.coordinator import EVENT as SCHEDULED
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS
 from local.aws_clients import Aws
 from local.engine import Engine
@@ -131,37 +129,6 @@ def test_an_event_mints_the_regions_next_integer(event: str, mint: Runtime) -> N
     assert mint.log == ""
 
 
-def test_a_block_is_as_long_as_was_asked(mint: Runtime) -> None:
-    integers = document(mint.invoke(recorded("get", rawPath="/orders", rawQueryString="count=3")))["integers"]
-
-    assert integers == [integers[0], integers[0] + 2, integers[0] + 4]
-
-
-@pytest.mark.parametrize(
-    ("changed", "status", "detail"),
-    [
-        ({"rawQueryString": "count=0"}, 400, "count"),
-        ({"rawPath": "/unknown"}, 404, "unknown"),
-    ],
-)
-def test_what_cannot_be_minted_is_a_problem_document(
-    changed: dict[str, Any], status: int, detail: str, mint: Runtime
-) -> None:
-    response = mint.invoke(recorded("get", **changed))
-
-    assert response["headers"]["Content-Type"] == "application/problem+json"
-    assert detail in document(response, status)["detail"]
-
-
-def test_a_waves_checks_get_an_integer_and_the_version(mint: Runtime, engine: UnderRuntime) -> None:
-    minted = document(mint.invoke(as_the_coordinator_asks("POST", f"/{CHECK_COUNTER}")))
-    status = document(mint.invoke(as_the_coordinator_asks("GET", "/-/status")))
-
-    assert (minted["integer"] % 2, status["ok"]) == (1, True)
-    folder = engine.functions[HOME, "mint.handler.handler"].folder
-    assert status["version"] == (folder / "version.txt").read_text().strip()
-
-
 def test_a_table_that_is_gone_is_a_line_of_json_in_the_log(engine: UnderRuntime) -> None:
     deployed = engine.functions[HOME, "mint.handler.handler"]
     with replace(deployed, variables={**deployed.variables, "COUNTERS_TABLE": "gone"}) as runtime:
@@ -218,19 +185,3 @@ def test_a_refused_event_is_an_error_with_the_coordinators_words(coordinate: Run
         "CoordinatorError",
         failed.value.document["errorMessage"],
     )
-
-
-def test_a_scheduled_run_gives_back_what_a_region_has_lost(engine: UnderRuntime, coordinate: Runtime, aws: Aws) -> None:
-    mint = engine.functions[OTHER, "mint.handler.handler"]
-    key, table = {"counter": {"S": "integers"}}, mint.variables["COUNTERS_TABLE"]
-    with replace(mint) as runtime:
-        before = document(runtime.invoke(recorded("get")))["integer"]
-        aws.client("dynamodb", OTHER).delete_item(TableName=table, Key=key)
-        assert "no counter 'integers'" in document(runtime.invoke(recorded("get")), 404)["detail"]
-
-        reply = coordinate.invoke(json.loads(SCHEDULED))
-
-        assert document(runtime.invoke(recorded("get")))["integer"] > before
-    assert (reply["pending"], reply["registered"]) == ([], 2)
-    metrics = [line for line in lines(coordinate.log) if "_aws" in line]
-    assert {(line.get("Run"), line.get("Repairs")) for line in metrics if "Repairs" in line} == {("schedule", 1)}

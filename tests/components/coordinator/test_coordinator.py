@@ -49,11 +49,6 @@ def test_the_home_region_need_not_mint(elsewhere: Deployment) -> None:
     ]
 
 
-def test_a_failed_invocation_leaves_nothing_in_the_state(signed: Deployment) -> None:
-    """So a change of what is asked for is another invocation, and so is a repeated one."""
-    assert signed.reconcile().inputs["lifecycleScope"] == "CREATE_ONLY"
-
-
 def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) -> None:
     deployment = public_domain
     needed = {r.urn for r in (*deployment.of(FUNCTION), *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}

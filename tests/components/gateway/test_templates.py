@@ -34,29 +34,12 @@ class Gateway(Protocol):
     ) -> Response: ...
 
 
-HOSTILE = [
-    '"',
-    '\\"',
+HOSTILE = (
     'x"}},"UpdateExpression":"SET issued = :zero","ExpressionAttributeValues":{":zero":{"N":"0"}},"X":{"a":{"b":"',
-    "integers\n",
-    "integers\\u0022",
-    "$input.path('$')",
-    "${context.identity.sourceIp}",
-    "#set($counter = 'orders')",
-    "#end",
-    "integers/layouts",
-    "/",
-    "..",
-    "%22",
-    "Integers",
-    "ïntegers",
-    "٣",
-    "\u2028",
-    "a" * 64,
-    " integers",
-    "-integers",
-    "\0",
-]
+    *('"', '\\"', "integers\n", "integers\\u0022", "$input.path('$')", "${context.identity.sourceIp}"),
+    *("#set($counter = 'orders')", "#end", "integers/layouts", "/", "..", "%22", "Integers", "ïntegers", "٣"),
+    *("\u2028", "a" * 64, " integers", "-integers", "\0"),
+)
 
 
 def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> Integration:

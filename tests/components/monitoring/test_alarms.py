@@ -20,7 +20,6 @@ from tests.components.monitoring.evaluation import (
     AlarmData,
     Reading,
     Series,
-    composite,
     fires,
     histories,
     history,
@@ -431,45 +430,6 @@ def test_evaluator_has_no_percentile_of_statistic_sets() -> None:
     assert {states[-1] for states in histories(greatest, series, 3)} == {"ALARM"}
 
 
-def last(values: dict[float, float], minutes: int = 3, **changed: Any) -> str:
-    return history({**MADE, **changed}, series_of(values), minutes)[-1]
-
-
-@pytest.mark.parametrize(
-    ("values", "state"),
-    [({1: 0, 2: 1, 3: 1}, "ALARM"), ({1: 1, 2: 0, 3: 1}, "ALARM"), ({0: 1, 1: 0, 2: 0, 3: 1}, "OK")],
-)
-def test_evaluator_counts_the_last_datapoints(values: dict[float, float], state: str) -> None:
-    assert last(values) == state
-
-
-@pytest.mark.parametrize(
-    ("missing", "states"),
-    [("breaching", ["ALARM", "ALARM"]), ("notBreaching", ["OK", "OK"]), ("ignore", ["INSUFFICIENT_DATA", "ALARM"])],
-)
-def test_evaluator_takes_missing_data_as_the_alarm_says(missing: str, states: list[str]) -> None:
-    changed = {**MADE, "treatMissingData": missing}
-
-    assert history(changed, Series(), 3)[-1] == states[0]
-    assert history(changed, series_of({2: 1, 3: 1}), 30)[-1] == states[1]
-
-
-@pytest.mark.parametrize(
-    ("statistic", "threshold", "state"),
-    [("Sum", 5, "ALARM"), ("Sum", 6, "OK"), ("Maximum", 3, "ALARM"), ("Maximum", 4, "OK"), ("Minimum", 2, "ALARM"),
-     ("Minimum", 3, "OK"), ("SampleCount", 2, "ALARM"), ("SampleCount", 3, "OK")],
-)  # fmt: skip
-def test_evaluator_takes_the_statistic_of_a_period(statistic: str, threshold: int, state: str) -> None:
-    one: dict[str, Any] = {
-        "statistic": statistic,
-        "threshold": threshold,
-        "evaluationPeriods": 1,
-        "datapointsToAlarm": 1,
-    }
-
-    assert last({2.5: 2, 3: 3}, **one) == state
-
-
 def test_evaluator_keeps_metrics_apart() -> None:
     values: dict[float, float] = {1: 1, 2: 1, 3: 1}
 
@@ -486,10 +446,3 @@ def test_evaluator_ignores_a_percentile_of_few_samples() -> None:
 
     assert history({**slow, "datapointsToAlarm": 1}, series_of(some), 3)[-1] == "ALARM"
     assert history({**slow, "datapointsToAlarm": 1}, series_of(fewer), 3)[-1] == "OK", "as it was before"
-
-
-def test_evaluator_joins_alarms() -> None:
-    rule = 'ALARM("a") OR ALARM("b")'
-
-    assert composite(rule, {"a": "OK", "b": "ALARM"}) == "ALARM"
-    assert composite(rule, {"a": "OK", "b": "INSUFFICIENT_DATA"}) == "OK"

@@ -189,22 +189,6 @@ def test_every_metric_that_costs_is_used(elsewhere: Deployment, signed: Deployme
     assert own(used_by_alarms(elsewhere)) | own(lines(elsewhere)) == paid
 
 
-def test_its_first_row_has_a_line_for_each_region() -> None:
-    heading, *graphs = body(stack_metrics(*THREE, leaving=("us-west-2",)))["widgets"][:5]
-
-    assert heading["properties"]["markdown"] == "## Is it healthy?"
-    labels = [[entry[-1]["label"] for entry in graph["properties"]["metrics"]] for graph in graphs]
-    assert labels == [
-        [*THREE, "us-west-2 (leaving)"],
-        [*THREE],
-        [
-            *(f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")),
-            *(f"{r} slowest" for r in THREE),
-        ],
-        [*THREE],
-    ]
-
-
 def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
     found = body(stack_metrics(HOME, leaving=("us-west-2",), apis=True, signed=False))
     _, requests, errors, latency, _ = found["widgets"][:5]

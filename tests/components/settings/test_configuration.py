@@ -240,20 +240,6 @@ def test_every_setting_is_described_and_has_its_type() -> None:
         assert type(entry.get("default", ["eu-west-1"])) is types[entry["type"]], key
 
 
-def test_the_dev_stack_is_three_public_regions() -> None:
-    stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())["config"])
-
-    assert stack == {
-        "aws:region": "us-east-1",
-        f"{PROJECT}:regions": ["us-east-1", "eu-west-1", "ap-southeast-2"],
-        f"{PROJECT}:counters": ["integers", "orders"],
-        f"{PROJECT}:authorization": "NONE",
-        f"{PROJECT}:reservedConcurrency": -1,
-        f"{PROJECT}:protect": False,
-        f"{PROJECT}:scheduleMinutes": 1,
-    }
-
-
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "local" / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]

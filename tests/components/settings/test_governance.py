@@ -1,7 +1,6 @@
 """What governance asks for: the path and the boundary of roles, keys, a budget, callers."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.components.test_region import of_aws
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 TWO = THREE[:2]
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/{region[:2]}" for region in (*TWO, "us-west-2")}
-THROUGH_DYNAMODB = {"StringLike": {"kms:ViaService": "dynamodb.*"}}
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +40,6 @@ def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
     assert {(r.inputs["path"], r.inputs["permissionsBoundary"]) for r in roles} == {("/teams/shop/", BOUNDARY)}
 
 
-def test_a_role_keeps_its_path(ruled: Deployment, signed: Deployment) -> None:
-    for role in (*ruled.of(ROLE), *signed.of(ROLE)):
-        assert {"path", "name"} <= {*role.ignore_changes}
-
-
 def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -> None:
     tables, groups = ruled.of(TABLE), ruled.of(LOG_GROUP)
 
@@ -63,37 +56,6 @@ def test_so_are_topics_and_environments(ruled: Deployment) -> None:
     assert (len(topics), len(functions)) == (len(TWO) + 1, len(TWO) + 1)
     assert [t.inputs["kmsMasterKeyId"] for t in topics] == [KEYS[t.inputs["region"]] for t in topics]
     assert [f.inputs["kmsKeyArn"] for f in functions] == [KEYS[f.inputs["region"]] for f in functions]
-
-
-def statements_of_keys(deployment: Deployment, role: str, name: str = "own") -> list[dict[str, Any]]:
-    policy = json.loads(deployment.one(POLICY, role=role, name=name).inputs["policy"])
-    return [s for s in policy["Statement"] if any(action.startswith("kms:") for action in s["Action"])]
-
-
-def keys_of(deployment: Deployment, role: str, name: str = "own") -> list[str]:
-    """Return the keys that a role may use, through DynamoDB."""
-    statement, *_ = statements_of_keys(deployment, role, name)
-    assert statement["Condition"] == THROUGH_DYNAMODB
-    assert {"kms:Decrypt", "kms:Encrypt"} < set(statement["Action"])
-    return statement["Resource"]
-
-
-@pytest.mark.parametrize("name", ["mint", "coordinate"])
-def test_a_function_may_read_its_own_environment_only(ruled: Deployment, name: str) -> None:
-    (function, *_) = [f for f in ruled.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-{name}"]
-    region = function.inputs["region"]
-    *_, statement = statements_of_keys(ruled, function.inputs["role"].rpartition("/")[2])
-    arn = f"arn:aws:lambda:{region}:123456789012:function:{PREFIX}-{name}"
-
-    assert (statement["Action"], statement["Resource"]) == (["kms:Decrypt"], [KEYS[region]])
-    assert statement["Condition"] == {"StringLike": {"kms:EncryptionContext:aws:lambda:FunctionArn": [arn, f"{arn}:*"]}}
-
-
-@pytest.mark.parametrize("region", TWO)
-def test_roles_may_use_their_regions_key(ruled: Deployment, region: str) -> None:
-    assert keys_of(ruled, f"{PREFIX}-mint-{region}") == [KEYS[region]]
-    assert keys_of(ruled, f"{PREFIX}-gateway-{region}") == [KEYS[region]]
-    assert keys_of(ruled, f"{PREFIX}-coordinate") == list(KEYS.values())
 
 
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}

@@ -412,16 +412,6 @@ def of_a_program(**more: Any) -> dict[str, Any]:
     return {"home": "us-east-1", "regions": ["us-east-1", "eu-west-1"], **more}
 
 
-def test_what_is_left_out_takes_its_default() -> None:
-    found = settings_of(GlobalIntegersArgs(**of_a_program()), "shop-dev-orders")
-
-    assert (found.home, found.regions, found.prefix) == ("us-east-1", ("us-east-1", "eu-west-1"), "shop-dev-orders")
-    assert (found.counters, found.authorization, found.lease) == (("integers",), "AWS_IAM", 1)
-    assert (found.window, found.headroom, found.schedule_minutes) == (100_000_000, 10_000, 5)
-    assert found.leaving == ()
-    assert found.protect
-
-
 def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
     """Pulumi's protocol has one type of number, a double."""
     found = settings_of(of_a_program(memory_size=512.0, floors={"integers": 5e6}), "p")

@@ -201,7 +201,3 @@ def test_a_preview_knows_whether_a_check_runs(one: Deployment) -> None:
     preview = deploy(config(HOME), aws=Aws(preview=True, standing=True))
 
     assert check_of(preview, HOME).inputs["input"] == check_of(one, HOME).inputs["input"]
-
-
-def test_the_counter_of_the_check_is_asked_for(signed: Deployment) -> None:
-    assert json.loads(signed.reconcile().inputs["input"])["desired"]["counters"] == ["integers", "-check"]

@@ -61,29 +61,6 @@ def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, mo
     assert server.connections == 2
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.2", "dynamodb.eu-west-1.amazonaws.com"])
-def test_a_certificate_for_another_name_is_refused(
-    authority: trustme.CA, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with answering(GOOD, tls=certified(authority, name)) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
-            DynamoDB().call("UpdateItem", {})
-
-    assert server.requests == []
-
-
-def test_a_certificate_of_an_unknown_authority_is_refused(
-    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with answering(GOOD, tls=certified(trustme.CA(), "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
-            DynamoDB().call("UpdateItem", {})
-
-    assert server.requests == []
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("idle", [1, 3])
 def test_replacing_a_dead_connection_is_no_attempt(monkeypatch: pytest.MonkeyPatch, idle: int) -> None:

@@ -5,7 +5,6 @@
 import re
 
 import pytest
-from aws_client.service import DynamoDB
 
 from tests.lambda_.aws_client.faults import ANSWER, GOOD, answering, dynamodb_at
 
@@ -32,13 +31,3 @@ def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch)
     assert re.search(
         r"Authorization: AWS4-HMAC-SHA256 Credential=AKID/\d{8}/eu-west-1/dynamodb/aws4_request", head.decode()
     )
-
-
-def test_a_region_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(GOOD) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
-        dynamodb = DynamoDB("ap-southeast-2")
-        dynamodb.call("GetItem", {})
-        dynamodb.close()
-
-    assert b"/ap-southeast-2/dynamodb/aws4_request" in server.requests[0].raw

@@ -15,18 +15,6 @@ class Crash(Exception):
     """The function's process ended."""
 
 
-def crash_after(calls: int, patch: pytest.MonkeyPatch) -> None:
-    """Let the coordinator end after so many operations."""
-    left = [calls]
-
-    def crash(_: Operation) -> None:
-        if left[0] <= 0:
-            raise Crash
-        left[0] -= 1
-
-    _before_each(crash, patch)
-
-
 def crash_before(kind: type[Operation], patch: pytest.MonkeyPatch) -> None:
     """Let the coordinator end when its next operation is of this kind."""
 

@@ -8,15 +8,10 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.deletion import GRACE
 from coordinate.protocol.operations import (
-    DeleteCopy,
-    DeleteItem,
-    DeleteRegister,
     ReadDeleted,
-    WriteDeleted,
-    WriteRecord,
 )
 
-from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, short_of_time
+from tests.lambda_.coordinate.interrupted_runs import crash_before, short_of_time
 from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
@@ -69,25 +64,6 @@ def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any
     assert (reply["created"], reply["counters"]["orders"]["base"]) == (["orders"], before.limit + 1)
     assert minted(ask) == [before.limit + 1, before.limit + 2, before.limit + 3]
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
-
-
-@pytest.mark.parametrize("kind", [WriteRecord, WriteDeleted, DeleteItem, DeleteRegister, DeleteCopy])
-def test_an_interrupted_run_that_deletes_what_is_left_goes_on(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch, an_hour_passes: Any, kind: type[Any]
-) -> None:
-    laid_out()
-    create("orders")
-    delete("orders")
-    an_hour_passes()
-    with monkeypatch.context() as patch:
-        crash_before(kind, patch)
-        with pytest.raises(Crash):
-            scheduled_run()
-
-    scheduled_run()
-
-    assert is_left(stack) == []
-    assert create("orders")["counters"]["orders"]["base"] > 1
 
 
 def test_there_is_no_such_counter(stack: Stack) -> None:

@@ -48,42 +48,33 @@ ASKED = {"region": "us-east-1", "counter": "integers", "version": "12", "code": 
 CHECK = Check("us-east-1", "integers", "12", "1+f", "3f")
 
 
-def test_a_check_names_a_region_its_version_and_its_build() -> None:
-    assert request_of({"check": ASKED}) == CHECK
-    assert request_of({"check": {**ASKED, "paused": True}}) == replace(CHECK, paused=True)
-    assert refusal({"check": ASKED, "schedule": True}).startswith("the event has schedule and check; ")
+URL = "https://abc.lambda-url.us-east-1.on.aws/"
 
 
-def test_a_release_is_a_check_and_where_callers_are() -> None:
-    url = "https://abc.lambda-url.us-east-1.on.aws/"
-
-    assert request_of({"release": ASKED}) == Release(CHECK)
-    assert request_of({"release": {**ASKED, "url": url}}) == Release(CHECK, url)
-    assert request_of({"release": {**ASKED, "leaving": True}}) == Release(CHECK, leaving=True)
-
-
-def test_a_version_of_the_coordinator_is_asked_to_check_itself() -> None:
-    assert request_of({"self": {"build": "3f", "digest": "ab12"}}) == CheckSelf("3f")
-
-
-def test_the_way_back_is_one_word() -> None:
-    assert request_of({"back": True}) == Back()
-
-
-def test_a_list_of_counters_may_have_rates_and_pages() -> None:
-    assert request_of({"counters": True}) == Listing()
-    assert request_of({"counters": True, "rate": 10, "after": "orders"}) == Listing(10, "orders")
+@pytest.mark.parametrize(
+    ("event", "request_"),
+    [
+        ({"check": ASKED}, CHECK),
+        ({"check": {**ASKED, "paused": True}}, replace(CHECK, paused=True)),
+        ({"release": ASKED}, Release(CHECK)),
+        ({"release": {**ASKED, "url": URL}}, Release(CHECK, URL)),
+        ({"release": {**ASKED, "leaving": True}}, Release(CHECK, leaving=True)),
+        ({"self": {"build": "3f", "digest": "ab12"}}, CheckSelf("3f")),
+        ({"back": True}, Back()),
+        ({"counters": True}, Listing()),
+        ({"counters": True, "rate": 10, "after": "orders"}, Listing(10, "orders")),
+        ({"schedule": True}, ScheduledRun()),
+        ({"create": ["invoices", "orders", "invoices"]}, Create(("invoices", "orders"))),
+    ],
+)
+def test_an_event_is_read(event: dict[str, Any], request_: object) -> None:
+    assert request_of(event) == request_
 
 
 def test_the_same_desired_state_has_the_same_text() -> None:
     turned = {**DEPLOYMENT, "desired": dict(reversed(DESIRED.items()))}
 
     assert request_of(turned) == request_of(DEPLOYMENT)
-
-
-def test_the_schedule_and_an_operator_ask_in_one_word() -> None:
-    assert request_of({"schedule": True}) == ScheduledRun()
-    assert request_of({"create": ["invoices", "orders", "invoices"]}) == Create(("invoices", "orders"))
 
 
 @pytest.mark.parametrize("counter", ["orders", "-check", *sorted(RESERVED)])
@@ -184,6 +175,7 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
         ({}, "no schedule, create, delete, back or counters"),
         ({"anything": 1}, "no schedule, create, delete, back or counters"),
         ({"create": ["x"], "schedule": True}, "schedule and create"),
+        ({"check": ASKED, "schedule": True}, "schedule and check"),
         ({"create": ["x"], "grant": "x"}, "create and grant"),
         ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
     ],

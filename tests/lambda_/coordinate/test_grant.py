@@ -1,7 +1,6 @@
 """A grant: one counter is reconciled at once, in any case of the run lock; and what may come through the alias."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from tests.lambda_.coordinator_calls import (
     deployment,
     laid_out,
     register,
-    scheduled_run,
     send,
 )
 from tests.lambda_.fixtures import Ask, Stack
@@ -45,22 +43,6 @@ def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stac
     assert ask("POST", "/?count=20000")["statusCode"] == 200
 
 
-def test_it_does_not_wait_for_a_run_that_has_the_run_lock(stack: Stack, ask: Ask) -> None:
-    laid_out(HOME, window=1000)
-    ask("POST", "/?count=1000")
-    expires = str(int(time.time()) + 60)
-    other: Any = {"counter": {"S": "/run-lock"}, "holder": {"S": "another"}, "expires": {"N": expires}}
-    layouts = stack.aws.client("dynamodb", HOME)
-    layouts.put_item(TableName=stack.layouts, Item=other)
-    assert "skipped" in scheduled_run()
-
-    grant()
-
-    assert ask()["document"]["integer"] == 1001
-    found = layouts.get_item(TableName=stack.layouts, Key={"counter": {"S": "/run-lock"}}).get("Item")
-    assert found == other, "it neither takes nor deletes it"
-
-
 def test_a_grant_that_runs_out_of_time_is_refused(stack: Stack) -> None:
     laid_out(HOME)
 
@@ -86,26 +68,6 @@ def test_what_changes_regions_is_refused_through_the_alias(stack: Stack) -> None
     with pytest.raises(CoordinatorError, match="doesn't take this by the qualifier 'live'"):
         send(deployment("eu-west-1"), invoked=f"{ARN}:live")
     assert everything(stack) == before
-
-
-@pytest.mark.parametrize("invoked", [ARN, f"{ARN}:$LATEST", f"{ARN}:7"])
-def test_code_that_may_not_be_checked_changes_nothing(stack: Stack, invoked: str) -> None:
-    laid_out(HOME)
-    before = everything(stack)
-
-    for event in (deployment("eu-west-1"), {"schedule": True}, {"create": ["orders"]}, {"grant": "integers"}):
-        with pytest.raises(CoordinatorError, match=r"call it by its alias 'deployments'"):
-            send(event, invoked=invoked)
-    assert everything(stack) == before
-
-
-def test_with_open_counters_the_alias_takes_creations(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out(HOME)
-    monkeypatch.setenv("MAX_COUNTERS", "2")
-
-    assert send({"create": ["orders"]}, invoked=ALIAS)["created"] == ["orders"]
-    with pytest.raises(CoordinatorError, match=r'takes only {"grant": "orders"} and {"create"'):
-        send(deployment("eu-west-1"), invoked=ALIAS)
 
 
 def test_callers_create_counters_up_to_a_bound_and_operators_more(

@@ -8,7 +8,7 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Item
 
-from tests.lambda_.coordinate.interrupted_runs import Crash, crash_after, short_of_time
+from tests.lambda_.coordinate.interrupted_runs import short_of_time
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
@@ -113,29 +113,6 @@ def test_several_refusals_are_told_at_once(stack: Stack) -> None:
     reconciled = register(stack, "c")
     assert reconciled is not None
     assert reconciled.regions == ("us-west-2", HOME)
-
-
-def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
-    laid_out(HOME, "eu-west-1")
-    event = deployment("eu-west-1", leaving=[HOME])
-    minted = [integer(ask, region) for region in (HOME, "eu-west-1")]
-    for calls in range(100):
-        with pytest.MonkeyPatch.context() as patch:
-            crash_after(calls, patch)
-            try:
-                send(event)
-            except Crash:
-                pass
-            else:
-                break
-    else:
-        pytest.fail("it never finished")
-
-    reply = send(event)["counters"]["integers"]
-    assert (reply["epoch"], reply["pending"]) == (2, [])
-    assert calls > 10
-    minted.append(integer(ask, "eu-west-1"))
-    assert len({*minted}) == len(minted)
 
 
 def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:

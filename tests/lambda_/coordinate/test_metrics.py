@@ -83,11 +83,15 @@ def dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DASHBOARD", "true")
 
 
-@pytest.mark.usefixtures("dashboard")
-def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+def run_after_a_grant(stack: Stack) -> None:
     laid_out()
     put_register(stack, replace(seen(stack), granted=NOW - 100))
     scheduled_run()
+
+
+@pytest.mark.usefixtures("dashboard")
+def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    run_after_a_grant(stack)
 
     found = written(capsys)
 
@@ -107,9 +111,7 @@ def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytes
 
 @pytest.mark.usefixtures("dashboard")
 def test_a_dashboard_has_six_metrics_and_two_for_each_region(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    laid_out()
-    put_register(stack, replace(seen(stack), granted=NOW - 100))
-    scheduled_run()
+    run_after_a_grant(stack)
 
     of_stack, *of_regions = written(capsys)
 
@@ -121,9 +123,7 @@ def test_a_dashboard_has_six_metrics_and_two_for_each_region(stack: Stack, capsy
 
 
 def test_alarms_need_four_metrics_and_the_line_says_all(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    laid_out()
-    put_register(stack, replace(seen(stack), granted=NOW - 100))
-    scheduled_run()
+    run_after_a_grant(stack)
 
     (line,) = written(capsys)
 

@@ -342,6 +342,7 @@ def test_an_alias_that_cant_be_moved_stops_the_deployment(clock: list[float]) ->
 
 
 def released(*regions: str, functions: InMemory, version: str = "7", build: str = "new") -> None:
+    functions.build = build
     for region in regions:
         release(Release(Check(region, "integers", version, "1+f", build)), tables(), functions)
 
@@ -357,9 +358,7 @@ def test_the_way_back_is_to_the_version_before() -> None:
 def test_only_the_newest_build_goes_back() -> None:
     """A deployment that stopped after a wave has moved only some."""
     functions = InMemory()
-    functions.build = "good"
     released(*REGIONS, functions=functions, version="6", build="good")
-    functions.build = "new"
     released("a", functions=functions)
 
     assert back(tables(), functions) == {"back": {"a": "6"}, "stay": {"b": "6", "c": "6"}}
@@ -368,9 +367,7 @@ def test_only_the_newest_build_goes_back() -> None:
 
 def test_the_way_back_is_gone_only_once() -> None:
     functions = InMemory()
-    functions.build = "good"
     released(*REGIONS, functions=functions, version="6", build="good")
-    functions.build = "new"
     released("a", functions=functions)
     back(tables(), functions)
 
@@ -406,7 +403,6 @@ def test_callers_who_went_back_stay_until_there_is_another_build(capsys: pytest.
     assert functions.versions() == ["5", "5", "5"]
     assert '"phase": "left"' in capsys.readouterr().err
 
-    functions.build = "next"
     released(*REGIONS, functions=functions, version="8", build="next")
     assert functions.versions() == ["8", "8", "8"]
     assert [alias.before for alias in functions.live.values() if alias] == ["5", "5", "5"]
@@ -417,7 +413,7 @@ def test_the_way_back_passes_a_version_that_callers_couldnt_use() -> None:
     functions = InMemory(broken=["live"])
     with pytest.raises(Refused, match="doesn't work by the region's alias"):
         released("a", functions=functions)
-    functions.broken, functions.build = set(), "good"
+    functions.broken = set()
     released("a", functions=functions, version="8", build="good")
 
     assert back(tables(), functions) == {"back": {"a": "5"}, "stay": {"b": "5", "c": "5"}}
@@ -426,9 +422,7 @@ def test_the_way_back_passes_a_version_that_callers_couldnt_use() -> None:
 def test_an_old_release_moves_no_alias_backward() -> None:
     """It was slow, or somebody has sent it again."""
     functions = InMemory()
-    functions.build = "good"
     released("a", functions=functions, version="8", build="good")
-    functions.build = "new"
     with pytest.raises(Refused, match=r"^a: callers reach version 8 by now, so the alias doesn't move to version 7"):
         released("a", functions=functions)
 

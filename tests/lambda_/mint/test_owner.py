@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.store import Store, forgotten
+from coordinate.dynamodb.store import forgotten
 from coordinate.protocol.model import MAX_PAST, Item
-from coordinate.protocol.operations import RecordLayouts
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.model import CounterItem as StoredItem
@@ -13,7 +12,7 @@ from mint.owner import minted
 
 from global_integers_core.lattice import Layout, OwningRegion
 from global_integers_core.records import Recorded, history_text
-from tests.lambda_.coordinator_calls import delete_item, deploy, item, laid_out, make_table, put_item, scheduled_run
+from tests.lambda_.coordinator_calls import deploy, item, laid_out, make_table, put_item, scheduled_run
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.table_losses import delete, recreate
 
@@ -80,16 +79,6 @@ def test_integers_of_past_layouts_are_known_too(stack: Stack, ask: Ask) -> None:
     assert owner(ask, skipped) | {"integer": 0} == {**owner(ask, 1), "integer": 0, "minted": False}
 
 
-def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    n = integer(ask, "eu-west-1")
-    delete_item(stack, "eu-west-1")
-    base = deploy(*TWO)["counters"]["integers"]["base"]
-
-    assert owner(ask, n, "eu-west-1")["minted"] is None
-    assert owner(ask, base + 1, "eu-west-1")["minted"] is False
-
-
 def test_a_region_that_comes_back_still_knows_its_own(stack: Stack, ask: Ask) -> None:
     laid_out(*TWO)
     n = integer(ask, "eu-west-1")
@@ -123,15 +112,6 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 
     response = ask("GET", "/integers/1")
     assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
-
-
-def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    deploy(*THREE)
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
-
-    assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, TWO),))) is False
-    assert owner(ask, 10**6)["epoch"] == 2
 
 
 def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: Ask) -> None:
@@ -190,18 +170,6 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     assert [owner(ask, n)["minted"] for n in minted[2:]] == [True] * 3
     assert {name for name in on_record(stack, HOME) if name.startswith("issued_")} == {"issued_3"}
     assert raw_item(stack, HOME, "integers")["pastEpoch"] == {"N": "4"}
-
-
-def test_a_region_that_was_unreachable_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store"):
-        stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
-    deploy(*TWO)
-    deploy(*TWO[::-1])
-    for regions in (("us-east-1",), ("us-east-1", "us-west-2"), ("us-east-1",), TWO):
-        deploy(*regions)
-    found = on_record(stack, "eu-west-1")
-
-    assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
 
 
 @given(st.integers(1, 500), st.integers(1, 500))
@@ -274,37 +242,3 @@ def test_a_lost_record_names_no_owner_until_it_is_written_again(stack: Stack, as
     deploy(*TWO)
     third = integer(ask, HOME)
     assert [owner(ask, n)["minted"] for n in (first, second, third)] == [True, True, True]
-
-
-def test_where_receipts_are_gone_a_region_follows_all_the_same(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    first = integer(ask, HOME)
-    delete(stack, HOME, stack.receipts)
-    deploy(*THREE)
-    deploy(*TWO)
-    second = integer(ask, HOME)
-
-    make_table(stack.aws, HOME, stack.receipts, "receipt")
-    scheduled_run()
-    assert owner(ask, second)["minted"] is True
-    assert owner(ask, first)["minted"] is None, "nothing says any more what was issued then"
-
-
-@pytest.mark.parametrize("recreated", [True, False])
-def test_a_lost_archive_forgets_the_past_alone(stack: Stack, ask: Ask, recreated: bool) -> None:
-    laid_out(*TWO)
-    first = integer(ask, HOME)
-    deploy(*THREE)
-    second = integer(ask, HOME)
-    delete(stack, HOME, stack.archive)
-    if recreated:
-        make_table(stack.aws, HOME, stack.archive)
-    assert owner(ask, first)["minted"] is True, "what is on record in the regions stays"
-    assert deploy(*TWO)["pending"] == []
-
-    assert ask("GET", f"/integers/{first}")["statusCode"] == 404
-    if recreated:
-        assert owner(ask, second)["minted"] is True
-    else:
-        assert ask("GET", f"/integers/{second}")["statusCode"] == 404
-    assert owner(ask, integer(ask, HOME))["minted"] is True

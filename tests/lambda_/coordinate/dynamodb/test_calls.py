@@ -1,7 +1,7 @@
 """Answers that threads share, and the condition by which one record replaces another."""
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Barrier, Condition, Event, Lock
+from concurrent.futures import ThreadPoolExecutor
+from threading import Condition, Event, Lock
 from typing import Any
 
 import pytest
@@ -45,38 +45,6 @@ def test_an_answer_serves_those_who_asked_before_its_call() -> None:
 
         assert early.result(SECONDS) == 1
         assert min(future.result(SECONDS) for future in late) >= 2
-
-
-def test_no_answer_is_older_than_its_question() -> None:
-    """Each thread notes how many calls had begun when it asked. Its answer must be that of a later one."""
-    lock = Lock()
-    begun = 0
-
-    def call() -> int:
-        nonlocal begun
-        with lock:
-            begun += 1
-            return begun
-
-    shared = Shared(call)
-    threads = 16
-    together = Barrier(threads)
-
-    def ask() -> list[tuple[int, int]]:
-        together.wait(SECONDS)
-        found: list[tuple[int, int]] = []
-        for _ in range(100):
-            with lock:
-                before = begun
-            found.append((before, shared.ask()))
-        return found
-
-    with ThreadPoolExecutor(threads) as pool:
-        futures: list[Future[list[tuple[int, int]]]] = [pool.submit(ask) for _ in range(threads)]
-        found = [pair for future in futures for pair in future.result(SECONDS)]
-
-    assert len(found) == 100 * threads
-    assert all(answer > before for before, answer in found)
 
 
 class Counted:

@@ -1,9 +1,7 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
-import json
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -11,23 +9,19 @@ import pytest
 from coordinate.handler import CoordinatorError
 
 from local.aws_clients import Aws
-from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     SIGNERS,
-    THROTTLES,
     TRANSIENT,
     DynamoDBProxy,
     always,
     as_ever,
-    error,
     in_turn,
     stopped_clock,
 )
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
-    create,
     deployment,
     items,
     laid_out,
@@ -36,7 +30,7 @@ from tests.lambda_.coordinator_calls import (
     scheduled_run,
     send,
 )
-from tests.lambda_.fixtures import Ask, Stack, empty_tables
+from tests.lambda_.fixtures import Stack, empty_tables
 from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
@@ -99,31 +93,6 @@ def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy
         assert scheduled_run()["pending"] == []
 
 
-def test_a_conflict_at_home_costs_no_second_round(stack: Stack, proxy: DynamoDBProxy) -> None:
-    """If it passed for a failed condition, the run would read all again, and fence again."""
-    laid_out()
-    event = deployment(US, HOME)
-    reach_at(stack.monkeypatch, proxy.url)
-    asked: list[str] = []
-    seen: set[str] = set()
-
-    def once(region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        asked.append(f"{region} {operation} {request.get('UpdateExpression', '')}")
-        if operation != "transactwriteitems" or str(request["TransactItems"]) in seen or len(seen) > 30:
-            return None
-        seen.add(str(request["TransactItems"]))
-        reasons = [{"Code": "None"}, {"Code": "TransactionConflict", "Message": "busy"}]
-        return whole({"__type": "x#TransactionCanceledException", "CancellationReasons": reasons}, 400)
-
-    proxy.answer = once
-
-    assert send(event)["pending"] == []
-    fences = [call for call in asked if "SET ceiling = issued + :by, fenced" in call]
-    assert sorted(call.split()[0] for call in fences) == sorted(REGIONS)
-    assert len(seen) > 3
-    assert sum("transactwriteitems" in call for call in asked) == 2 * len(seen)
-
-
 def test_a_first_deployment_waits_until_all_regions_accept_its_role(stack: Stack, proxy: DynamoDBProxy) -> None:
     reach_at(stack.monkeypatch, proxy.url, EU)
     proxy.answer = in_turn([SIGNERS["UnrecognizedClientException"]] * 60)
@@ -154,63 +123,6 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: Dyna
     assert everything(stack, *REGIONS) == before
 
 
-def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:
-    """Answer these operations on one counter's item."""
-
-    def reject(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        return answer if operation in operations and f"'counter': {{'S': '{counter}'}}" in str(request) else None
-
-    proxy.answer = reject
-
-
-@pytest.mark.parametrize("operations", [["updateitem"], ["updateitem", "putitem", "getitem"]])
-def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
-    operations: list[str], stack: Stack, proxy: DynamoDBProxy
-) -> None:
-    laid_out(counters=COUNTERS)
-    event = deployment(HOME, EU, US, counters=COUNTERS)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], proxy, *operations)
-
-    found = send(event)["counters"]
-
-    assert {name: found[name]["pending"] for name in COUNTERS} == {"integers": [], "busy": [EU], "invoices": []}
-    assert max(found["integers"]["base"], found["invoices"]["base"]) < 100_000, "they were fenced"
-    assert found["busy"]["base"] > 100_000_000, "it couldn't be"
-    proxy.answer = as_ever
-    assert scheduled_run()["pending"] == []
-
-
-@pytest.mark.parametrize(("operation", "pending"), [("scan", []), ("describetable", [EU])])
-def test_a_throttled_table_stops_no_other_region(
-    operation: str, pending: list[str], stack: Stack, proxy: DynamoDBProxy
-) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    proxy.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
-
-    reply = send(event)
-
-    assert reply["pending"] == pending
-    assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
-    assert (reply["counters"]["integers"]["base"] < 100_000) == (not pending)
-
-
-def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out(counters=COUNTERS)
-    event = deployment(HOME, EU, US, counters=COUNTERS)
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    rejects("busy", error("ValidationException", message="not valid"), proxy, "updateitem")
-
-    with pytest.raises(CoordinatorError) as refused:
-        send(event)
-
-    assert re.fullmatch("eu-west-1: DynamoDB refused a call: .*ValidationException.*not valid.*", str(refused.value))
-    standing = {name: register(stack, name) for name in COUNTERS}
-    assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
-
-
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
     event, standing = deployment(HOME, EU, US), register(stack)
@@ -223,58 +135,3 @@ def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: 
     assert standing is not None
     assert reply["base"] > standing.limit, "the region goes on up to its limit"
     assert reply["pending"] == [EU]
-
-
-@contextmanager
-def keys(stack: Stack, denied: str) -> Generator[dict[str, str]]:
-    """Keys of a user whom a policy denies this resource in one region."""
-    iam: Any = stack.aws.client("iam", HOME)
-    name = f"user-of-{stack.counters}"
-    denying = {
-        "Effect": "Deny",
-        "Action": "*",
-        "Resource": denied,
-        "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
-    }
-    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
-    iam.create_user(UserName=name)
-    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denying]})
-    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-    iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
-    iam.delete_user_policy(UserName=name, PolicyName="p")
-    iam.delete_user(UserName=name)
-
-
-def test_a_denied_region_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
-    event = deployment(HOME, EU, US)
-    with keys(stack, "*") as found, pytest.MonkeyPatch.context() as patch:
-        for name, value in found.items():
-            patch.setenv(name, value)
-        assert send(event)["pending"] == [EU]
-        assert create("invoices")["pending"] == [EU]
-
-    assert scheduled_run()["pending"] == []
-    (invoice,) = items(stack, EU, counter="invoices")
-    assert invoice is not None
-    assert invoice.epoch == 1
-
-
-def test_a_region_whose_receipts_are_denied_follows_all_the_same(
-    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    laid_out()
-    minted = ask("POST", "/", HOME)["document"]["integer"]
-    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
-    event = deployment(*REGIONS[::-1])
-    with keys(stack, f"arn:aws:dynamodb:*:*:table/{stack.receipts}") as found, pytest.MonkeyPatch.context() as patch:
-        for name, value in found.items():
-            patch.setenv(name, value)
-        assert send(event)["pending"] == []
-    assert ask("GET", f"/integers/{minted}", EU)["statusCode"] == 503, "it doesn't know this layout"
-    scheduled_run()
-    owner = ask("GET", f"/integers/{minted}", EU)["document"]
-    assert (owner["region"], owner["epoch"]) == (HOME, 1)

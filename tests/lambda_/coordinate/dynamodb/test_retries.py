@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from aws_client.connection import NoResponse
@@ -137,32 +138,57 @@ def test_a_write_that_met_another_one_is_tried_again(failure: ServiceError, then
     assert clock.now <= 16 * LONGEST_CONFLICT, "the other one takes milliseconds"
 
 
-@pytest.mark.parametrize("failure", CONFLICTS, ids=reasons_of)
-def test_endless_conflicts_stop_a_run_only_at_home(failure: ServiceError, clock: Clock) -> None:
-    with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
-        retried(HOME, lambda: held(Call(failure)))
-    assert RETRY_SECONDS - LONGEST_CONFLICT <= clock.now <= RETRY_SECONDS
-    regions, before = Reachability(), clock.now
-    assert regions.retried(EU, lambda: held(Call(failure)), "a") is Absent.UNREACHABLE
-    assert REGION_SECONDS - LONGEST_CONFLICT <= clock.now - before <= REGION_SECONDS
-    assert regions.retried(EU, answers, "b") == "answer"
+def of_region(**options: bool) -> Callable[[Callable[[], str]], object]:
+    """Return what makes a call of a region that nothing is known of."""
+    return lambda call: Reachability().retried(EU, call, None if "patient" in options else "a", **options)
 
 
-@pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED, *UNREACHABLE], ids=str)
-def test_the_home_region_is_waited_for(failure: Exception, clock: Clock) -> None:
-    assert retried(HOME, Call(failure, times=8)) == "answer"
+OTHERS = [THROTTLED[0], CONFLICTS[0]]
+WAITS: list[tuple[str, Callable[[Callable[[], str]], object], list[Any], float, float, object]] = [
+    ("home", lambda call: retried(HOME, call), [*THROTTLED, *UNACCEPTED, *UNREACHABLE], 0, RETRY_SECONDS, Refused),
+    ("home conflict", lambda call: retried(HOME, lambda: held(call)), CONFLICTS, 0, RETRY_SECONDS, Refused),
+    ("grant", lambda call: retried(HOME, call, GRANT_SECONDS), THROTTLED[:1], 0, GRANT_SECONDS, Refused),
+    ("region", of_region(), [*THROTTLED, *UNACCEPTED, *CONFLICTS], 0, REGION_SECONDS, Absent.UNREACHABLE),
+    ("dispensable", of_region(dispensable=True), UNACCEPTED, 0, REGION_SECONDS, Absent.GONE),
+    ("new role", of_region(patient=True), UNACCEPTED, REGION_SECONDS, FIRST_SECONDS, Absent.UNREACHABLE),
+    ("dispensable, another fault", of_region(dispensable=True), OTHERS, 0, REGION_SECONDS, Absent.UNREACHABLE),
+    ("patient, another fault", of_region(patient=True), OTHERS, 0, REGION_SECONDS, Absent.UNREACHABLE),
+]
+"""Who waits, for what errors, for more than so many seconds and up to so many, and what it gets in the end."""
+
+
+@pytest.mark.parametrize(
+    ("wait", "failure", "least", "most", "end"),
+    [
+        pytest.param(wait, failure, *expected, id=f"{name}: {failure}")
+        for name, wait, failures, *expected in WAITS
+        for failure in failures
+    ],
+)
+def test_who_waits_does_so_in_growing_pauses(
+    wait: Callable[[Callable[[], str]], object],
+    failure: Exception,
+    least: float,
+    most: float,
+    end: object,
+    clock: Clock,
+) -> None:
+    pause = LONGEST_CONFLICT if failure in CONFLICTS else LONGEST_PAUSE
+    assert wait(Call(failure, times=5)) in ("answer", True)
 
     before, call = clock.now, Call(failure)
-    with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
-        retried(HOME, call)
-    assert RETRY_SECONDS - LONGEST_PAUSE <= clock.now - before <= RETRY_SECONDS
-    assert call.made < 200, "the pauses grow"
+    if end is Refused:
+        with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
+            wait(call)
+    else:
+        assert wait(call) is end
+    assert max(least, most - pause) <= clock.now - before <= most
+    assert call.made < 200 or failure in CONFLICTS or most == FIRST_SECONDS, "the pauses grow"
 
 
-def test_a_grant_waits_for_the_home_region_for_seconds_only(clock: Clock) -> None:
-    with pytest.raises(Refused, match="the home region's tables can't be used"):
-        retried(HOME, Call(THROTTLED[0]), GRANT_SECONDS)
-    assert clock.now <= GRANT_SECONDS < RETRY_SECONDS
+@pytest.mark.parametrize("options", [{"dispensable": True}, {"patient": True}])
+def test_only_a_role_that_is_not_accepted_is_an_exception(options: dict[str, bool]) -> None:
+    assert of_region(**options)(Call(UNREACHABLE[0])) is Absent.UNREACHABLE
 
 
 @pytest.mark.parametrize("failure", BUGS, ids=str)
@@ -206,57 +232,21 @@ def test_all_attempts_of_a_call_count() -> None:
         assert call.made == 1
 
 
-@pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED], ids=str)
-def test_a_region_is_waited_for_some_seconds(failure: Exception, clock: Clock) -> None:
-    regions = Reachability()
-    assert regions.retried(EU, Call(failure, times=6), "a") == "answer"
-
-    before = clock.now
-    assert regions.retried(EU, Call(failure), "a") is Absent.UNREACHABLE
-    assert REGION_SECONDS - LONGEST_PAUSE <= clock.now - before <= REGION_SECONDS
-
-
 @pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
 def test_a_region_that_never_accepts_the_role_is_unreachable(failure: Exception) -> None:
-    regions = Reachability()
-
-    assert regions.retried(EU, Call(failure), "a") is Absent.UNREACHABLE
-    assert regions.retried(EU, answers, "b") is Absent.UNREACHABLE
+    for patient in (False, True):
+        regions = Reachability()
+        assert regions.retried(EU, Call(failure), None, patient=patient) is Absent.UNREACHABLE
+        assert regions.retried(EU, answers, "b") is Absent.UNREACHABLE, "and it isn't asked again"
 
 
 @pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
-def test_a_dispensable_table_that_is_denied_counts_as_gone(failure: Exception, clock: Clock) -> None:
-    regions = Reachability()
-    assert regions.retried(EU, Call(failure, times=6), "a", dispensable=True) == "answer"
-
-    call, before = Call(failure), clock.now
+def test_a_dispensable_table_that_is_denied_is_waited_for_once(failure: Exception, clock: Clock) -> None:
+    regions, call = Reachability(), Call(failure)
     assert [regions.retried(EU, call, counter, dispensable=True) for counter in "ab"] == [Absent.GONE] * 2
-    assert REGION_SECONDS - LONGEST_PAUSE <= clock.now - before <= REGION_SECONDS, "it is waited for once"
+    assert clock.now <= REGION_SECONDS
     assert regions.retried(EU, answers, "a") == "answer", "the region is reachable"
     assert regions.retried(US, answers, "a", dispensable=True) == "answer"
-
-
-@pytest.mark.parametrize("failure", [THROTTLED[0], CONFLICTS[0], UNREACHABLE[0]], ids=str)
-def test_a_dispensable_table_with_another_fault_is_unreachable(failure: Exception) -> None:
-    assert Reachability().retried(EU, Call(failure), "a", dispensable=True) is Absent.UNREACHABLE
-
-
-@pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
-def test_a_new_role_gets_minutes_at_the_first_deployment(failure: Exception, clock: Clock) -> None:
-    regions, call = Reachability(), Call(failure, times=60)
-    assert regions.retried(EU, call, None, patient=True) == "answer"
-    assert clock.now > REGION_SECONDS
-
-    before = clock.now
-    assert regions.retried(EU, Call(failure), None, patient=True) is Absent.UNREACHABLE
-    assert FIRST_SECONDS - LONGEST_PAUSE <= clock.now - before <= FIRST_SECONDS
-    assert regions.retried(EU, answers, None, patient=True) is Absent.UNREACHABLE, "and the region isn't asked again"
-
-
-@pytest.mark.parametrize("failure", [THROTTLED[0], CONFLICTS[0], UNREACHABLE[0]], ids=str)
-def test_only_a_new_role_gets_minutes(failure: Exception, clock: Clock) -> None:
-    assert Reachability().retried(EU, Call(failure), None, patient=True) is Absent.UNREACHABLE
-    assert clock.now <= REGION_SECONDS
 
 
 @pytest.mark.parametrize("failure", [*THROTTLED, *CONFLICTS], ids=str)

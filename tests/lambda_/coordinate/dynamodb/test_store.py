@@ -31,7 +31,6 @@ from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
 from tests.lambda_.coordinator_calls import HOME, put_item
-from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
 from tests.lambda_.in_process import InProcess
 from tests.lambda_.table_losses import delete, recreate
@@ -163,30 +162,6 @@ def test_a_scan_reads_all_pages(stack: Stack, server: Server, store: Store) -> N
 
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(names, Item(1, 2, 3, 4))
     assert server.calls.count("scan") >= 4
-
-
-def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store) -> None:
-    fresh = WriteRegister(None, REGISTER, RECORD)
-    assert store.carry_out(fresh) is False
-    assert store.carry_out(WriteRecord(None, RECORD))
-    for other in (replace(RECORD, token="another"), replace(RECORD, layouts_id="layouts 2")):
-        assert store.carry_out(replace(fresh, record=other)) is False
-    assert stored_register(stack) is None
-
-    assert store.carry_out(fresh) is True
-    assert store.carry_out(fresh) is False
-    assert stored_register(stack) == REGISTER
-
-
-@pytest.mark.parametrize("field", ["layouts_id", "epoch", "ids", "base", "limit", "window", "granted", "regions"])
-def test_a_register_that_differs_in_anything_is_not_replaced(store: Store, field: str) -> None:
-    others: dict[str, Any] = {"layouts_id": "layouts 2", "ids": (None, "x"), "regions": ("a", "b")}
-    other = replace(REGISTER, **{field: others.get(field, 7)})
-    store.carry_out(WriteRecord(None, RECORD))
-    store.carry_out(WriteRegister(None, REGISTER, RECORD))
-
-    assert store.carry_out(WriteRegister(other, REGISTER, RECORD)) is False
-    assert store.carry_out(WriteRegister(REGISTER, other, RECORD)) is True
 
 
 def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store: Store) -> None:

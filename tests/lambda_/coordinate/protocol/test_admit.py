@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import admit, check_default, finish, note_default
+from coordinate.protocol.admit import admit, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord
 
@@ -245,13 +245,6 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert admitted(World(), floored) is not None
 
 
-def test_a_check_notes_nothing(world: World) -> None:
-    before = repr(world)
-
-    SimulatedCoordinator(check_default("a", "d", chosen=True)).finish(world.carry_out)
-    assert repr(world) == before
-
-
 def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
     """A restored layouts table may have a default that has been changed since."""
     default(world, "d", chosen=True)
@@ -259,10 +252,3 @@ def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
 
     assert default(world, "d", chosen=True) == ""
     assert "/ mints from d" in default(world, "c")
-
-
-def test_no_deployment_changes_the_default(world: World) -> None:
-    asked = admitted(world, deployment("a", follows="3", defaultCounter="d", defaultChosen=True))
-
-    assert asked is not None
-    assert asked.default_counter == "c"

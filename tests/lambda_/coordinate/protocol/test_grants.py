@@ -9,7 +9,7 @@ from coordinate.protocol.run import Grant, RunResult, run
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
-from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from tests.proof.simulation.test_conditions_by_hand import deployed
 
 
 def grant(counter: str = "c", name: str = "grant", count: int = 1) -> SimulatedCoordinator:
@@ -43,45 +43,6 @@ def test_it_scans_nothing_and_takes_no_run_lock() -> None:
     assert "TakeRunLock" not in kinds
     assert {getattr(operation, "counter", "c") for operation in seen} == {"c"}
     assert world.mint("a") is not None
-
-
-def test_it_may_crash_before_any_operation_and_the_next_one_grants() -> None:
-    for steps in range(100):
-        world = laid_out()
-        use_up(world, "a")
-        crashed = grant()
-        for _ in range(steps):
-            if not crashed.ended:
-                crashed.step(world.carry_out)
-        grant(name="another").finish(world.carry_out)
-        assert world.mint("a") is not None
-        use_up(world, "a")
-        use_up(world, "b")
-        if crashed.ended:
-            assert steps > 5
-            return
-    pytest.fail("it never ended")
-
-
-def test_it_may_race_with_a_scheduled_run_and_a_deployment() -> None:
-    for steps in range(60):
-        world = laid_out()
-        use_up(world, "a")
-        before = world.layouts.registers["c"]
-        slow = grant()
-        for _ in range(steps):
-            if not slow.ended:
-                slow.step(world.carry_out)
-        scheduled_run(world)
-        use_up(world, "b")
-        deployment(world, "ba", "second").finish(world.carry_out)
-        while not slow.ended:
-            use_up(world, "a")  # `CheckedWorld` raises if an integer comes twice
-            slow.step(world.carry_out)
-        use_up(world, "b")
-        after = world.layouts.registers["c"]
-        assert after.epoch == before.epoch + 1
-        assert after.regions == ("b", "a")
 
 
 @pytest.mark.parametrize("sizes", [(200,), (200, 120), (200, 1)])

@@ -48,16 +48,6 @@ def owners(world: CheckedWorld, region: str) -> list[bool | str | None]:
     return ["no owner" if said is None else said["minted"] for said in asked]
 
 
-def test_only_the_last_layouts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("coordinate.protocol.history", "coordinate.dynamodb.store", "proof.simulation.world"):
-        monkeypatch.setattr(f"{module}.MAX_PAST", 2)
-    world = changed("ab", "ba", "ab", "ba", "ab")
-
-    assert (archived(world), on_record(world, "a")) == ([3, 4], [3, 4, 5])
-    assert world.receipts["a"].recorded["c"].issued.keys() == {3}
-    assert owners(world, "a") == ["no owner", "no owner", True, True, True]
-
-
 @pytest.mark.parametrize("answer", [Absent.GONE, Absent.UNREACHABLE, Absent.STRAY])
 @pytest.mark.parametrize("kind", [ReadArchive, WriteArchive])
 def test_a_change_does_without_the_archive(kind: type[Operation], answer: Absent) -> None:

@@ -7,25 +7,17 @@ import pytest
 from coordinate.protocol.epochs import EPOCHS_SKIPPED
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
-    FenceItem,
     Observation,
-    OpenItem,
     Operation,
-    PutItem,
     ReadCopy,
     ReadItem,
     ReadRegister,
-    RecordLayouts,
-    RenewItem,
-    WriteArchive,
-    WriteCopy,
     WriteRegister,
 )
 from coordinate.protocol.reconcile import Outcome, reconcile
 
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
-from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.lambda_.coordinate.sample_records import NOW, record, register
 
 
@@ -109,38 +101,6 @@ def test_an_item_that_cannot_be_read_is_pending() -> None:
         return Absent.STRAY if operation == ReadItem("b", "c") else scene.carry_out(operation)
 
     assert scene.begin().finish(unreadable).pending == ("b",)
-
-
-def test_two_runs_create_the_same_counter() -> None:
-    for steps in range(30):
-        scene = Scene("a", "b")
-        slow = scene.begin()
-        for _ in range(steps):
-            if not slow.ended:
-                slow.step(scene.carry_out)
-        scene.reconcile()
-
-        assert slow.finish(scene.carry_out).register == scene.register()
-        assert scene.register().epoch == 1
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [WriteArchive, PutItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
-    ids=lambda k: k.__name__,
-)
-def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
-    scene.ask_for("b", "d")
-    run = scene.begin()
-    run_to(run, kind, scene.carry_out)
-
-    assert scene.reconcile().pending == ()
-    assert scene.register().regions == ("b", "d")
-    for _ in range(3):
-        step_all(run, scene.carry_out)  # what was under way arrives late
-    assert scene.reconcile().pending == ()
 
 
 def test_nothing_is_begun_without_a_record() -> None:

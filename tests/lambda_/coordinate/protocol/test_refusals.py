@@ -41,13 +41,9 @@ ALL = [
 
 
 @pytest.mark.parametrize("refusal", ALL, ids=str)
-def test_no_message_needs_a_certain_command(refusal: Refused) -> None:
-    assert not re.search(r"pulumi|python|make ", str(refusal))
-
-
-@pytest.mark.parametrize("refusal", ALL, ids=str)
-def test_every_message_says_what_to_do(refusal: Refused) -> None:
+def test_every_message_says_what_to_do_by_no_certain_command(refusal: Refused) -> None:
     assert re.search(r"[Dd]eploy (again|the stack)|add it to counters", str(refusal))
+    assert not re.search(r"pulumi|python|make ", str(refusal))
 
 
 def test_a_lost_register_names_the_setting_and_the_regions() -> None:
