@@ -48,6 +48,7 @@ def of_settings(*regions: str, **values: Any) -> Deployment:
     return deploy(config(HOME, *regions, domain=DOMAIN, **values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "callers", "health"),
     [
@@ -143,6 +144,7 @@ def loads(times: float, *, together: bool = False) -> list[Load]:
     return [Load(0, CAPACITY * times, together=together), *others]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [4, 10])
 def test_with_one_throttle_an_overload_takes_out_the_next(times: float) -> None:
     """When depends on chance: which checkers get through, and whose answers of DNS end first."""
@@ -167,6 +169,7 @@ def test_with_two_an_overload_takes_out_no_region(
         assert refused < sum(region.served for region in others) / 100
 
 
+@pytest.mark.slow
 def test_a_region_that_fails_overloads_the_next_for_long(its_own: Callable[..., SimulatedRegion]) -> None:
     """All load of two regions, ten times what one takes, arrives at one: it stays."""
     regions = [its_own() for _ in range(REGIONS)]
@@ -176,6 +179,7 @@ def test_a_region_that_fails_overloads_the_next_for_long(its_own: Callable[..., 
     assert regions[1].throttled > regions[1].served > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "out"), [(SLOWEST, set[int]()), (3 * SLOWEST, {0, 1, 2})])
 def test_slow_requests_take_the_executions(
     its_own: Callable[..., SimulatedRegion], seconds: float, out: set[int]

@@ -61,6 +61,7 @@ def shop(**settings: Any) -> dict[str, Any]:
     return outputs_of(GlobalIntegers("integers", GlobalIntegersArgs("us-east-1", TWO, **settings)))
 
 
+@pytest.mark.slow
 def test_a_program_gets_all_outputs() -> None:
     outputs = run(Mocks(), shop)
 
@@ -118,6 +119,7 @@ SHOWN: dict[str, Any] = {
 """With these, the component registers every type of resource."""
 
 
+@pytest.mark.slow
 def test_the_users_mocks_answer_for_all_else() -> None:
     others = Others()
     mocks = Mocks(others)
@@ -167,6 +169,7 @@ def test_wrong_settings_are_refused() -> None:
         run(Mocks(), lambda: GlobalIntegers("integers", GlobalIntegersArgs("us-east-1", ["us-east-1", "eu-wset-1"])))
 
 
+@pytest.mark.slow
 def test_a_zone_is_found_by_its_id_once_it_is_named() -> None:
     zone, settings = "Z0123456789ABCDEFGHIJ", {"domain": "integers.example.com"}
 

@@ -254,6 +254,7 @@ def default_of(provider: Aws, **settings: Any) -> set[tuple[str, bool]]:
 RECORD_OF_ORDERS = recorded(STOOD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "settings", "expected"),
     [

@@ -104,6 +104,7 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "leaving", "public_domain", "signed_domain", "elsewhere"])
 def test_every_metric_of_an_alarm_or_a_graph_exists(name: str, request: pytest.FixtureRequest) -> None:
     deployment: Deployment = request.getfixturevalue(name)

@@ -198,6 +198,7 @@ def test_the_programs_defaults_are_the_declared_ones() -> None:
     assert [key for key in DEFAULTS if settings(config(*TWO, **{key: DEFAULTS[key]})) != plain] == []
 
 
+@pytest.mark.slow
 def test_every_declared_setting_changes_the_deployment() -> None:
     assert OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions"}, (
         "write a value into OTHER, and into CHANGES how it shows"
@@ -218,6 +219,7 @@ def inputs(deployment: Deployment) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(OTHER.keys() - CHANGES.keys()))
 def test_a_setting_is_an_input_of_what_is_deployed(key: str) -> None:
     changed = inputs(deploy(config(*TWO, **{key: OTHER[key]}))) - inputs(plain())
