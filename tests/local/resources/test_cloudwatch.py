@@ -78,7 +78,7 @@ EXPRESSION: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("instead", "kept"),
+    ("instead", "monitored"),
     [
         (("statistic",), {"extendedStatistic": "p99", "evaluateLowSampleCountPercentiles": "ignore"}),
         (("namespace", "metricName", "dimensions", "statistic", "period"), {"metricQueries": EXPRESSION}),
@@ -86,14 +86,14 @@ EXPRESSION: list[dict[str, Any]] = [
     ids=["a percentile", "an expression"],
 )
 def test_an_alarm_on_something_else_is_made_and_changed(
-    aws: Aws, name: str, instead: tuple[str, ...], kept: dict[str, Any]
+    aws: Aws, name: str, instead: tuple[str, ...], monitored: dict[str, Any]
 ) -> None:
-    made = alarm(name, **kept)
+    made = alarm(name, **monitored)
     for key in instead:
         del made.inputs[key]
 
     assert up(aws, made)[1] == Counter(created=1)
-    assert found(aws, name).get("ExtendedStatistic") == kept.get("extendedStatistic")
+    assert found(aws, name).get("ExtendedStatistic") == monitored.get("extendedStatistic")
     assert up(aws, made)[1] == Counter(unchanged=1)
     made.inputs["threshold"] = 20
     assert up(aws, made)[1] == Counter(updated=1)
