@@ -380,8 +380,10 @@ BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in 
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
-def words(record: StoredRecord = RECORDED, *, open_counters: bool = False, **asked: object) -> str:
-    return changes({**BEFORE, **asked}, record, open_counters=open_counters)
+def words(record: StoredRecord = RECORDED, **asked: Any) -> str:
+    if asked.pop("open_counters", False):
+        return changes({**BEFORE, **asked}, record, open_counters=True)
+    return changes({**BEFORE, **asked}, record)
 
 
 @pytest.mark.parametrize(
