@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import pytest
 from botocore.exceptions import ClientError
 from coordinate.protocol.model import Item
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.gateway.templates import unavailable_template
@@ -241,7 +241,7 @@ def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway) ->
 words = st.text(max_size=70) | st.text("abc\"\\$#{}()'/ \n", max_size=20) | st.from_regex(COUNTER_NAME, fullmatch=True)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(words, words | st.sampled_from(["", "1"]))
 def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
     request = request_for("t", path={"counter": name}, querystring={"count": count})

@@ -27,7 +27,6 @@ def cut(whole: bytes, places: Iterable[int]) -> list[bytes]:
     return [whole[a:b] for a, b in pairwise(edges) if a != b]
 
 
-@settings(deadline=None)
 @given(st.sampled_from([PLAIN, CHUNKED]), st.lists(st.integers(0, 500), max_size=8))
 def test_it_is_the_same_in_whatever_pieces_it_arrives(whole: bytes, places: list[int]) -> None:
     response = parsed(*cut(whole, places))
@@ -84,7 +83,7 @@ def test_an_unclear_response_is_an_error(broken: bytes) -> None:
         parsed(broken[: MAX_HEAD + 10], broken[MAX_HEAD + 10 :])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.binary(max_size=200) | st.builds(lambda a, b: a + b, st.sampled_from([PLAIN[:30], CHUNKED[:60]]), st.binary())
 )

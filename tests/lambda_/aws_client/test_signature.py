@@ -68,7 +68,7 @@ def theirs(headers: dict[str, str], body: bytes, ours: Credentials, at: int, *sc
     return dict(request.headers.items())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example("/", {"X-Amz-Target": "DynamoDB_20120810.UpdateItem"}, b"{}", Credentials("a", "b", "c"), 0, "r", "s")
 @example("/2015-03-31/functions/arn%3Aaws%3Alambda/invocations", {}, b"", Credentials("a", "b"), 1, "r", "s")
 @example("/a//./b/../c/", {"X": "  a  b\t c "}, b"", Credentials("a", "b"), 1, "r", "s")

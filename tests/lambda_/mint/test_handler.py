@@ -60,7 +60,7 @@ def _laid_out(stack: Stack) -> None:
 
 
 @pytest.mark.usefixtures("_laid_out")
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event | odd_event)
 def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     response = mint.handler.handler(event, None)

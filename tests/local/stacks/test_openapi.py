@@ -35,7 +35,7 @@ def url(opened: Machine) -> str:
 def asked(examples: int) -> settings:
     """Return how an operation of the document is tried."""
     health = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=health)
+    return settings(max_examples=examples, suppress_health_check=health)
 
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]

@@ -15,7 +15,6 @@ from tests.proof.simulation.tables import Records, Tables
 
 EXAMPLES = 80
 PATIENT = settings(
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     max_examples=EXAMPLES,
 )
