@@ -62,12 +62,13 @@ def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld],
 
 
 @pytest.mark.parametrize(
-    ("condition", "coordinators"),
+    "case",
     [
-        ("mint: below the ceiling", ALONE),
-        pytest.param("fence: not fenced", ("one", "two"), marks=pytest.mark.long),
+        Case(mints=3, coordinators=ALONE, without="mint: below the ceiling"),
+        pytest.param(Case(mints=2, without="fence: not fenced"), marks=pytest.mark.long),
     ],
+    ids=["alone", "two"],
 )
-def test_the_exploration_can_fail(condition: str, coordinators: tuple[str, ...]) -> None:
+def test_the_exploration_can_fail(case: Case) -> None:
     with pytest.raises(MintedTwice):
-        explore(Case(mints=3, coordinators=coordinators, without=condition), check_end)
+        explore(case, check_end)

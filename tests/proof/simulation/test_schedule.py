@@ -10,7 +10,7 @@ LOSSES = {1: 8_000, 2: 4_000}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with two, a floor may be needed. `make search` runs 100,000."""
 
-SHORT = 80
+SHORT = 40
 """Schedules of the short search, for each of them."""
 
 PARTS = 10
