@@ -95,7 +95,7 @@ class Deployed:
         """Return a region's name, or raise `LocalError` if the stack isn't there."""
         regions = sorted({self.home, *self.regions})
         if region not in regions:
-            raise LocalError(f"{region}: stack {self.stack} has no tables there; name one of {', '.join(regions)}")
+            raise LocalError(f"{region}: stack {self.stack} has nothing there; name one of {', '.join(regions)}")
         return region
 
 

@@ -163,7 +163,9 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-    gap = f"up to {stride * before['window']:,}" if lost else f"about {stride * desired['headroom']:,}"
+    gap = f"about {stride * desired['headroom']:,}"
+    if lost:
+        gap = f"up to {stride * before['window']:,}, more where windows have grown"
     for name in sorted(record.counters)[:MOST]:
         epoch = record.counters[name]["epoch"]
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"

@@ -43,7 +43,6 @@ STATED = [
     ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
     ("settings.md", f"| up to `headroom` for each region | {3 * DEFAULTS['headroom']:,} |"),
     ("settings.md", f"| up to a window for each region | {3 * DEFAULTS['window']:,} |"),
-    ("settings.md", f"for about {round(HALF_WINDOW / 1000 / 3600)} hours without the home region"),
 ]
 
 

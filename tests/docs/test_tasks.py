@@ -37,6 +37,7 @@ TASKS = {
     "limit who may mint": "Limit who may mint",
     "monthly or yearly numbers": "Numbers that restart every year",
     "numbers that don't tell how many there are": "Numbers that don't tell how many there are",
+    "short numbers": "Short numbers",
     "test my application": "Test my application",
     "test my Pulumi program": "Test my Pulumi program",
     "upgrade": "Upgrade",

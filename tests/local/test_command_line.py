@@ -130,8 +130,8 @@ def test_an_error_of_an_option_names_the_option(tmp_path: Path, override: str, m
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
         (("lose",), "lose: name a region, or --layouts, --mirror, --archive; the regions are us-east-1, eu-west-1"),
-        (("lose", "eu-west-3"), "stack dev has no tables there; name one of ap-southeast-2, eu-west-1, us-east-1"),
-        (("logs", "eu-west-3"), "eu-west-3: stack dev has no tables there"),
+        (("lose", "eu-west-3"), "stack dev has nothing there; name one of ap-southeast-2, eu-west-1, us-east-1"),
+        (("logs", "eu-west-3"), "eu-west-3: stack dev has nothing there"),
         (("status", "--stack", "local"), "stack local is not deployed here"),
     ],
 )

@@ -166,7 +166,7 @@ def test_one_item_is_read_where_the_table_exists() -> None:
         (
             Aws(preview=True, standing=True, record=recorded(STOOD), labels={OTHER: None}),
             {},
-            ["orders: epoch 3 → 4, gap up to 200,000,000; lost tables: eu-west-1"],
+            ["orders: epoch 3 → 4, gap up to 200,000,000, more where windows have grown; lost tables: eu-west-1"],
         ),
         (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, []),
         (Aws(record=recorded(STOOD)), {"window": 1000}, []),
@@ -404,7 +404,7 @@ def words(record: StoredRecord = RECORDED, **asked: Any) -> str:
         (
             RECORDED,
             {"tableLabels": {**BEFORE["tableLabels"], "eu-west-1": ""}},
-            "integers: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1",
+            "integers: epoch 3 → 4, gap up to 300,000,000, more where windows have grown; lost tables: eu-west-1",
         ),
         (RECORDED, {"counters": ["integers", "orders"]}, "new counters: orders"),
         (
