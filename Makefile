@@ -61,7 +61,7 @@ check: lint
 quick-tests: .venv/dev
 	$(BIN)/python -m pytest -n2 -p no:schemathesis -m "not server and not slow and not long"
 
-# Lint, types and the tests (four minutes with two processors).
+# Lint, types and the tests (six minutes with two processors).
 test: lint
 	@$(MAKE) --no-print-directory -j2 types short-tests
 

@@ -105,6 +105,7 @@ def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
         assert is_free(port)
 
 
+@pytest.mark.long
 def test_an_interrupted_up_goes_on_when_run_again(small: Machine) -> None:
     assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
     stopped = coordinators(small.folder)

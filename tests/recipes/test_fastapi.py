@@ -70,6 +70,7 @@ def ordered(url: str, orders: int, at_once: int) -> list[int]:
     return [answer["number"] for answer in answers]
 
 
+@pytest.mark.long
 def test_an_order_gets_a_number(machine: Machine, tmp_path: Path) -> None:
     with service(machine, tmp_path) as url:
         done = subprocess.run(
@@ -85,6 +86,7 @@ def test_an_order_gets_a_number(machine: Machine, tmp_path: Path) -> None:
     assert len({answer["number"], *minted}) == 21
 
 
+@pytest.mark.long
 def test_it_goes_on_after_the_server_was_killed(machine: Machine, tmp_path: Path) -> None:
     with service(machine, tmp_path) as url:
         before = ordered(url, 20, at_once=5)

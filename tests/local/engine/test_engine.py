@@ -63,6 +63,7 @@ def ignore(_event: str, _kind: str, _name: str) -> None:
     """Report nothing."""
 
 
+@pytest.mark.long
 def test_what_was_not_recorded_or_is_renamed_stays_the_same(stack: Stack, folder: Path) -> None:
     def renamed() -> None:
         integers = GlobalIntegers("other", args_of_stack())

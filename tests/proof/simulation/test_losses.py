@@ -28,7 +28,7 @@ HOME = replace(NOTHING, layouts="recreated", mirror="recreated")
 """Both tables at home are lost."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_combination_of_losses_mints_twice_or_has_no_way_out() -> None:
     check(FIRST)
 
