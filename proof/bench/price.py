@@ -39,6 +39,9 @@ MILLION = 1_000_000
 HEALTH_SECONDS, HEALTH_UNITS = 0.005, 1
 """What the function takes for a health check: seconds, and read units."""
 
+MEMORY: int = SETTINGS["memory_size"].metadata["allowed"].default
+"""Of the minting function, in MB."""
+
 MINT_SECONDS, LEASED_SECONDS = 0.005, 0.002
 """What the function takes to mint, and to mint from a lease."""
 
@@ -171,7 +174,7 @@ def _health_checks(deployment: Deployment) -> Iterator[Item]:
     memory = max(
         made.inputs["memorySize"] for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-mint")
     )
-    duration = HEALTH_SECONDS * memory / 1024 * price_list.GB_SECOND.dollars
+    duration = price_list.execution(HEALTH_SECONDS, memory)
     of_requests = partial(Item, number=requests)
     yield Item("health checks", price_list.HEALTH_CHECK.dollars, len(checks))
     yield Item("their features", price_list.HEALTH_CHECK_FEATURE.dollars, sum(map(_features, checks)))
@@ -228,10 +231,9 @@ class Parts(NamedTuple):
 
 def million() -> Mapping[str, Parts]:
     """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`."""
-    memory: int = SETTINGS["memory_size"].metadata["allowed"].default
 
     def function(requests: int, seconds: float, writes: int) -> Parts:
-        duration = requests * seconds * memory / 1024 * price_list.GB_SECOND.dollars
+        duration = requests * price_list.execution(seconds, MEMORY)
         return Parts(requests * price_list.REQUEST.dollars, duration, writes * price_list.WRITE_UNIT.dollars)
 
     return {
@@ -250,8 +252,7 @@ def rounded(dollars: float) -> str:
 
 def table_of_a_million() -> str:
     """Return what a million integers cost as docs/performance.md has it."""
-    memory: int = SETTINGS["memory_size"].metadata["allowed"].default
-    lines = [f"| | request | duration, {memory} MB arm64 | DynamoDB write | total |", "|---" * 5 + "|"]
+    lines = [f"| | request | duration, {MEMORY} MB arm64 | DynamoDB write | total |", "|---" * 5 + "|"]
     for way, parts in million().items():
         lines.append(f"| {way} | " + " | ".join(map(rounded, (*parts, sum(parts)))) + " |")
     return "".join(f"{line}\n" for line in lines)

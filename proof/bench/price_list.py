@@ -45,3 +45,8 @@ DATA_OUT = Price(0.09e-9, EC2)
 """A byte that leaves AWS for the Internet: "Data Transfer", the first 10 TB a month."""
 LOG = Price(0.50e-9, CLOUDWATCH)
 """A byte of a log line."""
+
+
+def execution(seconds: float, megabytes: int) -> float:
+    """Return what an execution of a function costs by its duration, in dollars. `REQUEST` is added to it."""
+    return seconds * megabytes / 1024 * GB_SECOND.dollars

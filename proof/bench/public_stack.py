@@ -481,7 +481,7 @@ def apis(found: list[Measured]) -> dict[str, Api]:
     )
     headers = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 5\r\n"
     size = AROUND + len(headers) + max(map(len, bodies))
-    execution = HEALTH_SECONDS * usual.memory_size / 1024 * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
+    execution = price_list.execution(HEALTH_SECONDS, usual.memory_size) + price_list.REQUEST.dollars
     checked = max(each.size for each in found if each.sent.operation == "/-/health")
     each = {
         f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT, size),
