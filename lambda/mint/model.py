@@ -38,6 +38,10 @@ class NoItem(RequestError):
     """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
 
 
+class TableEmpty(NoItem):
+    """The table has no counter yet: it was lost, or is new. The coordinator will put its items there."""
+
+
 class CeilingReached(RequestError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help.
 

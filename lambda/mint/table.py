@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws_client.service import DynamoDB, ServiceError
 
-from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable, WentBackwards
+from global_integers_core.names import CHECK_COUNTER
+
+from .model import Block, CeilingReached, CounterItem, NoItem, TableEmpty, TableUnavailable, Unusable, WentBackwards
 
 if TYPE_CHECKING:
     from global_integers_core.records import Recorded
@@ -82,7 +84,7 @@ class CounterTable:
         last = self.seen.last(counter)
         item = self.find(counter)
         if item is None:
-            raise NoItem
+            raise self._absence(counter)
         self._see(counter, last, item, 0)
         return item
 
@@ -108,6 +110,11 @@ class CounterTable:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
         return self._dynamodb.call("GetItem", request).get("Item")
 
+    def _absence(self, counter: str) -> NoItem:
+        """Return why there is no such counter. `CHECK_COUNTER` is what the coordinator puts last into a table."""
+        lacks = counter != CHECK_COUNTER and self._get(CHECK_COUNTER) is None
+        return TableEmpty() if lacks else NoItem()
+
     def _update(self, counter: str, count: int, request: bytes) -> CounterItem:
         if self.seen.refused(counter):
             self.item(counter)  # read first: a write would waste integers as long as the counter is refused
@@ -121,7 +128,7 @@ class CounterTable:
                 raise
             if not error.item or "deleted" in error.item:
                 self._places.pop(counter, None)
-                raise NoItem from None
+                raise self._absence(counter) from None
             item = _item_of(error.item)
             self._see(counter, last, item, 0)
             raise CeilingReached(item) from None

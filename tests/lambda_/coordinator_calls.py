@@ -21,6 +21,7 @@ from coordinate.dynamodb.encoding import (
 )
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
+from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 from local.aws_clients import Aws
 
@@ -63,6 +64,10 @@ _IDS: dict[tuple[str, str], str] = {}
 
 _SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
 """The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
+
+
+AS_DEPLOYED = ["integers", CHECK_COUNTER]
+"""The counters of a stack as the program deploys it. Where a table has no `CHECK_COUNTER`, it is new."""
 
 
 def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:

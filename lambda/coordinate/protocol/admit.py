@@ -183,8 +183,10 @@ def _items(scans: Mapping[str, Mapping[str, Item | Absent] | Absent]) -> dict[st
     for region, items in scans.items():
         if not isinstance(items, Absent):
             for counter, item in items.items():
-                has = f"minted up to {item.issued:,}" if isinstance(item, Item) else "an item that can't be read"
-                found.setdefault(counter, []).append(f"{region} has {has}")
+                has = "has an item that can't be read"
+                if isinstance(item, Item):  # or nothing yet, of an epoch that has just begun
+                    has = f"may have minted up to {item.issued:,}"
+                found.setdefault(counter, []).append(f"{region} {has}")
     return {counter: ", ".join(regions) for counter, regions in found.items()}
 
 

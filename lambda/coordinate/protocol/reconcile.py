@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from global_integers_core.names import CHECK_COUNTER
+
 from . import operations as op
 from .deletion import (
     NOTHING,
@@ -377,6 +379,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
+    if CHECK_COUNTER in todo:  # where it is missing, callers hear that the table is new
+        todo[CHECK_COUNTER] = todo.pop(CHECK_COUNTER)
     lost = unrecorded(first.counter, scans, recorded) if first else ()
     return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray, lost)
 

@@ -23,6 +23,7 @@ from ..model import (
     Reason,
     RequestError,
     RequestRefused,
+    TableEmpty,
     TableUnavailable,
     Unusable,
     WentBackwards,
@@ -72,7 +73,9 @@ def _problem_of(error: Exception, request: Request | None) -> Problem:
     count = request.count if isinstance(request, MintRequest) else None
     match error:
         case NoItem():
-            return missing(counter, in_health_check=isinstance(request, CounterRequest) and request.kind == "health")
+            in_health_check = isinstance(request, CounterRequest) and request.kind == "health"
+            empty = isinstance(error, TableEmpty)
+            return missing(counter, in_health_check=in_health_check, empty=empty)
         case CeilingReached(item=item, asked=asked):
             return ceiling_reached(counter, count, item, asked=asked)
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
@@ -109,13 +112,15 @@ def _unavailable(
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers, members)
 
 
-def missing(counter: str, *, in_health_check: bool = False) -> Problem:
+def missing(counter: str, *, in_health_check: bool = False, empty: bool = False) -> Problem:
     """Return the problem of a counter that has no item: 410 in a region that leaves, otherwise 404.
 
-    A health check gets 503: the region can't mint.
+    A health check gets 503: the region can't mint. So does every request while the table is `empty`.
     """
     if regions := regions_instead(None):
         return _gone(counter, regions)
+    if empty and not in_health_check:
+        return _unavailable("this region's table is new, and its counters are about to be put there", RETRY_AFTER)
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE if in_health_check else HTTPStatus.NOT_FOUND, no_counter(counter))
 
 

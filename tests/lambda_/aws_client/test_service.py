@@ -63,6 +63,7 @@ def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.Monk
     assert b"Security-Token" not in server.requests[1].raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [

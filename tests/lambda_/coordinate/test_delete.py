@@ -12,7 +12,7 @@ from coordinate.protocol.operations import (
 )
 
 from tests.lambda_.coordinate.interrupted_runs import crash_before, short_of_time
-from tests.lambda_.coordinator_calls import REGIONS, create, item, laid_out, register, scheduled_run, send
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, REGIONS, create, item, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
 
@@ -43,7 +43,7 @@ def minted(ask: Ask) -> list[int]:
 
 @pytest.mark.parametrize("later", [True, False])
 def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any, later: bool) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
     create("orders")
     assert minted(ask) == [1, 2, 3]
     before = register(stack, "orders")

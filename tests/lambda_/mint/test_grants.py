@@ -178,7 +178,7 @@ def test_nobody_asks_for_what_cant_be_granted(
 
     assert ask("POST", "/ended")["statusCode"] == 503
     assert ask("POST", "/ending?count=11")["statusCode"] == 503
-    assert ask("POST", "/missing")["statusCode"] == 404
+    assert ask("POST", "/missing")["statusCode"] == 503
     for path in ("/-/health", "/-/status", "/-/status?counter=orders"):
         ask("GET", path)  # asks nothing of the coordinator either
     monkeypatch.setenv("LEAVING", "eu-west-1")

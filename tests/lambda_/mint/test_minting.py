@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lambda_.coordinator_calls import delete_item, item, laid_out
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, delete_item, item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -33,7 +33,7 @@ def test_a_request_mints_the_regions_next_integers(ask: Ask, stack: Stack, metho
 
 @pytest.mark.parametrize("path", ["/nonesuch", "/nonesuch?count=5", "/", "/?count=5"])
 def test_a_counter_without_an_item_is_never_begun(ask: Ask, stack: Stack, path: str) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
     ask()
     delete_item(stack, "us-east-1")
 

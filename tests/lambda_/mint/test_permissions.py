@@ -13,7 +13,7 @@ from mint.api.request import received
 from mint.model import RequestRefused
 from mint.permissions import Callers, as_role
 
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, laid_out
 from tests.lambda_.fixtures import Stack, forget
 
 EVENTS = Path(__file__).parent.parent / "events"
@@ -32,7 +32,7 @@ def event(name: str) -> dict[str, Any]:
 @pytest.fixture
 def send(stack: Stack) -> Send:
     """`send("GET", "/orders", event="signed_by_user")`: a request to a cold function, with `rules` as the setting."""
-    laid_out(counters=["integers", "orders", "tickets"])
+    laid_out(counters=[*AS_DEPLOYED, "orders", "tickets"])
 
     def send(
         method: str,

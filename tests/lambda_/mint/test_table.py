@@ -29,7 +29,9 @@ def test_a_mint_is_one_call(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPa
     assert calls == ["UpdateItem"]
 
 
-def test_a_lost_table_is_an_error_until_it_is_laid_out_again(ask: Ask, stack: Stack) -> None:
+def test_a_lost_table_is_unavailable_until_it_has_its_counters(
+    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     laid_out()
     client = stack.aws.client("dynamodb", "us-east-1")
     client.delete_table(TableName=stack.counters)
@@ -37,7 +39,12 @@ def test_a_lost_table_is_an_error_until_it_is_laid_out_again(ask: Ask, stack: St
     for missing in (ask(), ask("GET", "/-/health")):
         assert (missing["statusCode"], missing["headers"]["Retry-After"]) == (503, "1")
     make_table(stack.aws, "us-east-1", stack.counters)
-    assert ask()["statusCode"] == 404
+    for path in ("/", "/?count=3", "/-/health", "/integers/1"):
+        assert (new := ask("GET", path))["statusCode"] == 503
+    assert new["document"]["detail"] == "this region's table is new, and its counters are about to be put there"
+    assert new["headers"]["Retry-After"] == "1"
+    monkeypatch.setenv("LEAVING", "eu-west-1")
+    assert ask()["statusCode"] == 410
 
 
 def test_an_unreachable_table_is_unavailable(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,8 @@ import pytest
 
 from local.paths import ROOT
 from proof.simulation.checks import MintedTwice, Stuck, Unasked
-from proof.simulation.losses import MOST_REGIONS, WITHOUT, Losses, all_losses, outcome
+from proof.simulation.losses import WITHOUT, Losses, all_losses, outcome
 from tools.generated import shown
-
-CELLS = {number: [losses for losses in all_losses() if len(losses.regions) == number] for number in (1, 2, 3)}
-"""By the number of regions."""
-
-FIRST = [losses for losses in CELLS[1] if losses.archive == "present"]
-"""Those that every change of the code is tested with."""
 
 PARTS = 8
 """So that several processes share the work."""
@@ -30,19 +24,18 @@ HOME = replace(NOTHING, layouts="recreated", mirror="recreated")
 
 @pytest.mark.long
 def test_no_combination_of_losses_mints_twice_or_has_no_way_out() -> None:
-    check(FIRST)
+    check(filter(is_first, all_losses()))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_combination_at_all_mints_twice(part: int) -> None:
-    first = {*FIRST}
-    check([losses for cells in CELLS.values() for losses in cells if losses not in first][part::PARTS])
+    check([losses for losses in all_losses() if not is_first(losses)][part::PARTS])
 
 
-def test_the_matrix_is_checked_in_full() -> None:
-    assert sum(map(len, CELLS.values())) == len([*all_losses()])
-    assert {*CELLS} == {*range(1, MOST_REGIONS + 1)}
+def is_first(losses: Losses) -> bool:
+    """Return whether it takes one region and the archive: less is lost at once than anywhere else."""
+    return len(losses.regions) == 1 and losses.archive == "present"
 
 
 def check(cells: Iterable[Losses]) -> None:
@@ -65,20 +58,20 @@ def check(cells: Iterable[Losses]) -> None:
         (replace(NOTHING, mirror="recreated", regions=("recreated",)), []),
         (replace(NOTHING, layouts="without its record", remembered=False), []),
         (replace(NOTHING, layouts="without its registers"), []),
-        (HOME, ["c: a has minted up to"]),
+        (HOME, ["c: a may have minted up to"]),
         (replace(HOME, regions=("recreated",)), ["Pulumi's state: the first layouts table of this stack"]),
         (replace(HOME, regions=("recreated",), floor=True), []),
-        (replace(HOME, remembered=False), ["c: a has minted up to"]),
+        (replace(HOME, remembered=False), ["c: a may have minted up to"]),
         (
             replace(HOME, remembered=False, floor=True, regions=("unreachable",)),
             ["a must answer, since there is no deployment record"],
         ),
         (
             replace(HOME, role=False, remembered=False),
-            ["a must answer, since there is no deployment record", "c: a has minted up to"],
+            ["a must answer, since there is no deployment record", "c: a may have minted up to"],
         ),
-        (replace(HOME, layouts="restored"), ["c: a has minted up to"]),
-        (replace(HOME, reordered=True), ["c: a has minted up to"]),
+        (replace(HOME, layouts="restored"), ["c: a may have minted up to"]),
+        (replace(HOME, reordered=True), ["c: a may have minted up to"]),
         (replace(NOTHING, layouts="recreated", reordered=True), []),
     ],
     ids=str,
@@ -105,10 +98,10 @@ def test_every_rule_is_taken_out_in_turn() -> None:
     assert {*FOUND} == {*WITHOUT}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("rule", FOUND)
 def test_some_loss_needs_each_rule(rule: str) -> None:
-    for losses in FIRST:
+    for losses in filter(is_first, all_losses()):
         try:
             outcome(losses, rule)
         except FOUND[rule]:

@@ -60,7 +60,7 @@ def test_after_some_blocks_the_window_is_large_enough(sizes: tuple[int, ...]) ->
     assert world.layouts.registers["c"].window >= 400
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_schedules_grant_too() -> None:
     """Otherwise they show nothing of it."""
     granted = 0

@@ -62,15 +62,18 @@ def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
 
 
 def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
-    seen = world("here", "elsewhere", "uncopied", "lost")
+    seen = world("-check", "here", "elsewhere", "uncopied", "lost")
     seen.layouts.registers["elsewhere"] = replace(seen.layouts.registers["elsewhere"], layouts_id="layouts 0")
     del seen.mirror.copies["uncopied"]
     del seen.layouts.registers["lost"]
 
     found = read_items(seen, counters=["new", "here"])
-    assert {*found.reconciled} == {"here"}
+    assert {*found.reconciled} == {"here", "-check"}
     assert {*found.unreconciled} == {"elsewhere", "uncopied", "lost", "new"}
     assert found.unknown == {}
+
+    seen.tables["a"] = SimulatedTable("a 2")
+    assert [*read_items(seen).unreconciled][-1] == "-check", "until it is there, the table is new to callers"
 
 
 def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:

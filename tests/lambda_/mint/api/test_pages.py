@@ -18,7 +18,7 @@ from mint.model import CounterItem
 
 from global_integers_core.lattice import Layout
 from local.paths import ROOT
-from tests.lambda_.coordinator_calls import deploy, item, laid_out, put_item
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -212,7 +212,7 @@ def test_who_asks_for_no_page_gets_documents(ask: Ask, stack: Stack, accept: str
     ],
 )
 def test_an_error_is_a_page_with_the_same_status(ask: Ask, stack: Stack, path: str, status: int, root: str) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
     document, html = ask("GET", path), ask("GET", path, accept=BROWSER)
 
     assert (document["statusCode"], html["statusCode"]) == (status, status)
@@ -302,7 +302,7 @@ def test_the_status_page_says_in_words_what_there_is_not_yet(ask: Ask, stack: St
 
 
 def test_a_counter_that_is_missing_is_reported_not_refused(ask: Ask, stack: Stack) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
     reason = "there is no counter 'none' in this region"
     response, body = ask("GET", "/-/status?counter=none"), get(ask, "/-/status?counter=none")
 
