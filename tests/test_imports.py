@@ -70,6 +70,7 @@ def _reached(part: Name, joined: dict[Name, set[Name]]) -> set[Name]:
     return found
 
 
+@pytest.mark.slow
 def test_folders_import_each_other_in_no_circle() -> None:
     assert len(modules(ROOT, FOLDERS)) > 100
     assert circles(ROOT) == []

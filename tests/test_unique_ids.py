@@ -32,7 +32,7 @@ def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [(), ("-n1", "--dist=loadfile")], ids=["alone", "with xdist"])
 def test_tests_with_the_same_id_are_refused(tmp_path: Path, workers: tuple[str, ...]) -> None:
     (tmp_path / "test_x.py").write_text("def test_several(): pass\ndef test_one(): pass\n")
@@ -45,7 +45,7 @@ def test_tests_with_the_same_id_are_refused(tmp_path: Path, workers: tuple[str, 
     assert "passed" not in result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [(), ("-n1", "--dist=loadfile")], ids=["alone", "with xdist"])
 def test_a_test_that_is_named_twice_is_run(tmp_path: Path, workers: tuple[str, ...]) -> None:
     (tmp_path / "test_x.py").write_text("def test_one(): pass\n")

@@ -202,6 +202,7 @@ def table_of(done: Done) -> list[list[str]]:
     return [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()[2:]]
 
 
+@pytest.mark.slow
 def test_the_list_goes_on_for_pages(command: Command, in_memory: Callable[..., Stack]) -> None:
     names = [f"c{n:03}" for n in range(300)]
     stack = in_memory(counters=names, max_counters=1000)
@@ -336,6 +337,7 @@ def test_a_region_that_is_unreachable_fails_the_check(
     assert command("mint", urls=urls).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False])
 def test_who_waits_at_a_terminal_is_told_for_what(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -498,6 +500,7 @@ def environment(outputs: dict[str, Any], direct: Urls, tmp_path_factory: pytest.
     }
 
 
+@pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize(("language", "block"), BLOCKS)
 def test_the_block_runs(language: str, block: str, environment: dict[str, str], tmp_path: Path) -> None:
@@ -519,7 +522,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("conftest", ["", 'pytest_plugins = ["global_integers.pytest_plugin"]'], ids=["", "named too"])
 def test_pytest_finds_the_fixture_of_the_wheel(wheel: Path, tmp_path: Path, conftest: str) -> None:
     (tmp_path / "conftest.py").write_text(conftest)

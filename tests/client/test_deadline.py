@@ -95,6 +95,7 @@ def test_a_region_that_does_not_answer_costs_one_attempt(client: Callable[..., A
     assert health.reason.partition(" (")[0] == f"no response within {SECONDS:.3g} s"
 
 
+@pytest.mark.slow
 def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 

@@ -72,6 +72,7 @@ def test_every_variable_has_wrong_values() -> None:
     assert list(WRONG) == list(RIGHT) == list(VARIABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), CASES)
 def test_a_wrong_variable_is_named(
     client: Client, name: str, value: str, folder: str, monkeypatch: pytest.MonkeyPatch
@@ -103,6 +104,7 @@ def test_a_password_is_not_shown(scheme: str, password: str, folder: str, monkey
     assert "user" not in str(wrong.value).partition(": ")[0]
 
 
+@pytest.mark.slow
 def test_the_proxy_that_fails_is_named(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The region's name isn't even looked up."""
     resolve = socket.getaddrinfo
@@ -169,6 +171,7 @@ def test_an_http_client_of_ones_own_is_ones_own_matter(folder: str, monkeypatch:
     assert health(Integers, http=lambda: httpx.Client(trust_env=False)) == "connection refused (127.0.0.1:1)"
 
 
+@pytest.mark.slow
 def test_the_command_counts_nothing_as_lost(folder: str) -> None:
     """It took a missing file of certificates for an output that can't be written."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), "SSL_CERT_FILE": f"{folder}/none.pem"}

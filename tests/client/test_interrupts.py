@@ -44,6 +44,7 @@ def url() -> Generator[str]:
         yield f"{server.url}/"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "call", "step"),
     [
@@ -99,7 +100,7 @@ def test_health_ends_although_its_threads_wait() -> None:
         log.removeHandler(handler)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_after_an_interruption_connections_are_shared(url: str) -> None:
     """An exception of a signal handler left the thread as one that needs an HTTP client for each call."""
     made: list[httpx.Client] = []

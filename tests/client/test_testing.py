@@ -373,6 +373,7 @@ def test_the_fixture_is_three_regions(integers_stack: Stack) -> None:
     assert integers.next() == 4, "the nearest region is back"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", get_args(Fault))
 def test_no_failure_takes_real_time(fault: Fault, integers_stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(_: float) -> None:
@@ -464,6 +465,7 @@ def test_a_forked_process_has_no_copy_of_a_stack(integers_stack: Stack) -> None:
     assert integers.next() == 4
 
 
+@pytest.mark.slow
 @MAY_FORK
 @pytest.mark.parametrize("part", range(1, 10))
 def test_a_process_forked_while_a_region_answers(integers_stack: Stack, part: int) -> None:

@@ -68,6 +68,7 @@ def test_callers_and_checks_have_a_throttle_each(values: dict[str, Any], callers
     assert registered(of_settings(**values)) == {"callers": callers, "health": health}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("authorization", "routes"), [("NONE", 1), ("AWS_IAM", 2)])
 def test_no_api_takes_more_than_the_account_may(authorization: str, routes: int) -> None:
     deployment = of_settings(ELSEWHERE, authorization=authorization, reservedConcurrency=5000)
@@ -144,7 +145,7 @@ def loads(times: float, *, together: bool = False) -> list[Load]:
     return [Load(0, CAPACITY * times, together=together), *others]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("times", [4, 10])
 def test_with_one_throttle_an_overload_takes_out_the_next(times: float) -> None:
     """When depends on chance: which checkers get through, and whose answers of DNS end first."""
@@ -169,7 +170,7 @@ def test_with_two_an_overload_takes_out_no_region(
         assert refused < sum(region.served for region in others) / 100
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_region_that_fails_overloads_the_next_for_long(its_own: Callable[..., SimulatedRegion]) -> None:
     """All load of two regions, ten times what one takes, arrives at one: it stays."""
     regions = [its_own() for _ in range(REGIONS)]
@@ -179,7 +180,7 @@ def test_a_region_that_fails_overloads_the_next_for_long(its_own: Callable[..., 
     assert regions[1].throttled > regions[1].served > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("seconds", "out"), [(SLOWEST, set[int]()), (3 * SLOWEST, {0, 1, 2})])
 def test_slow_requests_take_the_executions(
     its_own: Callable[..., SimulatedRegion], seconds: float, out: set[int]

@@ -329,6 +329,7 @@ def test_without_a_zone_the_records_are_an_output(public_domain: Deployment) -> 
     assert public_domain.outputs["domainUrl"] == f"https://{DOMAIN}/"
 
 
+@pytest.mark.slow
 def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 

@@ -100,6 +100,7 @@ def test_a_public_function_has_a_limit(concurrency: dict[str, Any], limit: int) 
     assert settings(config(HOME, authorization="NONE", **concurrency)).reserved_concurrency == limit
 
 
+@pytest.mark.slow
 def test_a_paused_region_runs_nothing_and_keeps_what_it_has(signed: Deployment) -> None:
     deployment = deploy(config(*THREE, paused=[THREE[1]], reservedConcurrency=7))
 
@@ -116,6 +117,7 @@ def concurrency(deployment: Deployment) -> dict[str, int]:
     return {f.inputs["region"]: f.inputs["reservedConcurrentExecutions"] for f in minting}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mint", "coordinate"])
 def test_a_function_starts_from_its_archive_alone(functions: list[Registration], name: str, tmp_path: Path) -> None:
     function = next(f for f in functions if f.inputs["name"] == f"{PREFIX}-{name}")

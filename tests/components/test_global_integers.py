@@ -21,6 +21,7 @@ from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, depl
 from tests.docs.test_words import retired
 
 
+@pytest.mark.slow
 def test_a_preview_connects_to_nothing_and_shows_all(
     signed_domain: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def two_in_one_program() -> None:
     pulumi.export("tickets", tickets.urls)
 
 
+@pytest.mark.slow
 def test_two_in_one_program_share_nothing() -> None:
     deployment = deploy({}, program=two_in_one_program)
 
@@ -110,6 +112,7 @@ def test_what_another_program_asks_for_is_checked_first() -> None:
     assert [resource for resource in deployment.resources if resource.custom] == []
 
 
+@pytest.mark.slow
 def test_what_a_program_changes_in_a_stacks_settings_counts() -> None:
     def program() -> None:
         args = args_of_stack()

@@ -293,6 +293,7 @@ def test_another_account_can_do_nothing_but_call_the_url(named: Account, number:
     assert refused(named, stranger, wanted) == wanted
 
 
+@pytest.mark.slow
 def test_everyone_calls_a_public_url_and_nothing_else() -> None:
     public = Account(deploy(config(*THREE, authorization="NONE"), stack=STACK))
 

@@ -64,6 +64,7 @@ USERS_FILES = ("integers", "aws", "components", "coordinate", "mint", "names", "
 """Names that a user's own files may have."""
 
 
+@pytest.mark.long
 def test_the_five_lines_deploy_beside_a_users_own_files(installed: Path, tmp_path: Path) -> None:
     for name in USERS_FILES:
         (tmp_path / f"{name}.py").write_text("raise AssertionError(f'{__file__} is imported')")
@@ -122,12 +123,14 @@ def pytest_in(folder: Path, installed: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.long
 def test_the_shops_own_tests_pass(installed: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "python", tmp_path, dirs_exist_ok=True)
 
     assert re.search(r"^2 passed", pytest_in(tmp_path, installed), re.MULTILINE)
 
 
+@pytest.mark.long
 def test_the_example_of_the_mocks_passes(installed: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "python" / "__main__.py", tmp_path)
     for name in ("trust.json", "mint.json"):

@@ -73,6 +73,7 @@ def test_a_program_gets_all_outputs() -> None:
         assert re.fullmatch(rf"https://[a-z0-9]{{32}}\.lambda-url\.{region}\.on\.aws/", url)
 
 
+@pytest.mark.slow
 def test_two_components_have_different_urls() -> None:
     def program() -> dict[str, pulumi.Output[str]]:
         args = [GlobalIntegersArgs("us-east-1", ["us-east-1"], prefix=prefix) for prefix in ("shop", "tickets")]
@@ -205,6 +206,7 @@ def form(value: Any) -> Any:
             return value
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_the_outputs_are_those_of_a_deployment(local_aws: Aws) -> None:
     settings = {**SHOWN, "counters": ["orders", "tickets"], "floors": {"tickets": 1000, "*": 7}, "window": 5_000_000}

@@ -117,6 +117,7 @@ def test_the_stack_of_the_pulumi_cli_exists() -> None:
     assert all((ROOT / "local" / f"Pulumi.{stack}.yaml").is_file() for stack in stacks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands("aws"), ids=lambda command: " ".join(command[1:3]))
 def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None:
     _, service, name, *options = command
@@ -131,6 +132,7 @@ def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None
     assert {member for option, member in known.items() if option not in options} & set(shape.required_members) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [c for c in commands("aws") if "--query" in c], ids=lambda c: " ".join(c[1:3]))
 def test_what_a_query_asks_for_is_in_the_response(command: list[str]) -> None:
     model: Any = botocore.session.get_session().get_service_model(command[1])

@@ -87,6 +87,7 @@ def test_an_amount_is_rounded_for_people(dollars: float, shown: str) -> None:
     assert price.rounded(dollars) == shown
 
 
+@pytest.mark.slow
 def test_what_makes_cost_is_counted() -> None:
     """Each setting that costs shows in its item, and nothing is registered of which no price is known."""
     found = {title: {item.name: item.number for item in items} for title, items in price.cases().items()}

@@ -105,7 +105,7 @@ def install_template(checkout: str | None) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("checkout", [None, "", NAME, "/no/such/checkout"])
 def test_without_a_checkout_the_template_installs_nothing(checkout: str | None) -> None:
     refused = install_template(checkout)

@@ -86,6 +86,7 @@ def test_an_answer_is_short_and_leads_to_the_details(title: str) -> None:
     assert len([line for line in prose.splitlines() if line.strip()]) <= 6
 
 
+@pytest.mark.slow
 def test_what_an_audit_costs_is_what_its_page_says() -> None:
     rows: list[tuple[str, str]] = re.findall(
         r"^\| (?:a Function|the same|API).* \| (\S+) \| (\S+) \|$", AUDIT, re.MULTILINE

@@ -47,6 +47,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
     assert (refused, "openCounters" in problem["detail"]) == (403, True)
 
 
+@pytest.mark.long
 def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine) -> None:
     outputs = deployed.outputs()
     settings = ("memorySize=512", 'counters=["integers", "orders", "tickets"]', 'alarmEmails=["operator@shop.example"]')
@@ -102,6 +103,7 @@ def test_make_demo_shows_each_region_once(deployed: Machine) -> None:
     assert json.loads(named.stdout) == deployed.outputs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -77,7 +77,7 @@ def refused(machine: Machine, command: tuple[str, ...], file: Path, damage: obje
 RECORD = json.dumps({"pid": 4_000_000, "port": 4566, "version": VERSION}).encode()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("service", ["server", "domain", "gateway"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_record_of_a_process_is_named(tmp_path: Path, service: str, damage: str) -> None:

@@ -88,7 +88,7 @@ print(*sorted(os.environ))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "module", ["local", "proof.bench", "proof.bench.price", "proof.bench.reconcile", "proof.chaos"]
 )
@@ -110,6 +110,7 @@ def started(arguments: list[str], environment: Mapping[str, str]) -> "subprocess
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=HANGING)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", [*ROUNDS, {"PYTHONIOENCODING": "ascii"}])
 def test_the_demo_works_whatever_the_environment_says(small: Machine, wrong: dict[str, str]) -> None:
     shown = run(small, "demo", **wrong)
@@ -118,6 +119,7 @@ def test_the_demo_works_whatever_the_environment_says(small: Machine, wrong: dic
     assert "integers minted; no problems" in shown.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
@@ -146,7 +148,7 @@ def test_a_machine_is_started_and_ended_in_any_environment(fresh: Machine) -> No
 COMMANDS = [("up", "--port", "0"), ("outputs",), ("status",), ("demo",), ("down",)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     ("folder", "why"),
@@ -169,6 +171,7 @@ def test_a_state_folder_that_cant_be_made_is_named(
     assert processes_of(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["lock", "server.json", "server.log", "server.new", "dev.json"])
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, file: str) -> None:
     (tmp_path / file).mkdir()
@@ -225,6 +228,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
     assert mint(url)[1]["integer"] == last + 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [("outputs",), ("up", "-c", 'regions=["us-east-1"]'), ("demo",)], ids=" ".join)
 def test_an_output_that_cant_be_written_is_named(small: Machine, command: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full, small.start(*command, stdout=full) as process:

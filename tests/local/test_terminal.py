@@ -76,7 +76,7 @@ def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monke
     assert "127.0.0.1" in log.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("no_variables")
 @pytest.mark.parametrize(
     ("variable", "value"),

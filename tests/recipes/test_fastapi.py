@@ -133,6 +133,7 @@ def region(monkeypatch: pytest.MonkeyPatch) -> Region:
     return region
 
 
+@pytest.mark.slow
 def test_orders_have_numbers_of_their_own_or_are_refused(region: Region, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SHOP)
     app = runpy.run_path(str(tmp_path / "shop.py"))["app"]

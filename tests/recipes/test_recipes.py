@@ -64,6 +64,7 @@ def test_the_readmes_commands_deploy_and_mint(readme: Result) -> None:
     assert test.endswith("-m pytest")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("nothing_left")
 def test_after_the_set_up_the_recipes_in_python_run(machine: Machine, aws: Client) -> None:
     _, *environment = SET_UP.splitlines()  # the fixture has deployed

@@ -51,7 +51,7 @@ def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_program_its_tests_are_skipped(tmp_path: Path) -> None:
     result = run_files(tmp_path, ci=None)
 
@@ -64,7 +64,7 @@ def test_without_a_program_its_tests_are_skipped(tmp_path: Path) -> None:
     assert "passed" not in rest.splitlines()[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_where_ci_is_set_they_fail(tmp_path: Path) -> None:
     result = run_files(tmp_path, ci="true")
 

@@ -111,6 +111,7 @@ def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
     assert deployment.one(ALIAS, name="deployments").urn in deployment.one(TARGET).dependencies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", [RECONCILE, "integers-coordinator-coordinate-function"])
 def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
     """With --continue-on-error, only this keeps Pulumi from deleting a region that the coordinator hasn't let go."""
@@ -120,6 +121,7 @@ def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
     assert str(error) == "the coordinator has not agreed to this deployment, so nothing is deleted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TABLE, FUNCTION])
 def test_nothing_is_reconciled_where_something_is_missing(kind: str) -> None:
     _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
@@ -127,6 +129,7 @@ def test_nothing_is_reconciled_where_something_is_missing(kind: str) -> None:
     assert deployment.reconciling() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [FUNCTION_URL, PERMISSION])
 def test_no_url_is_handed_out_that_cant_be_called(kind: str) -> None:
     _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
@@ -149,6 +152,7 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_coordinator_notices_that_its_settings_were_not_published(leaving: Deployment) -> None:
     """By its build, which they change."""
     more = deploy(config(*THREE, apiGateway=True, leaving=["us-west-2"], openCounters=True, maxCounters=7))

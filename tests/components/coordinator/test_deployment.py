@@ -119,6 +119,7 @@ STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layouts
 """What the last deployment has asked for."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reconciled", [True, False], ids=["carried out", "interrupted"])
 def test_what_was_asked_for_is_requested_in_the_same_words(reconciled: bool) -> None:
     found = event_of(Aws(record=recorded(STOOD, reconciled=reconciled)))
@@ -126,6 +127,7 @@ def test_what_was_asked_for_is_requested_in_the_same_words(reconciled: bool) -> 
     assert found == {"desired": STOOD, "follows": FOLLOWED, "requested": 1_794_000_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "changed"),
     [
@@ -143,6 +145,7 @@ def test_anything_else_follows_the_last_deployment(provider: Aws, changed: dict[
     assert found["requested"] > 1_794_000_000
 
 
+@pytest.mark.slow
 def test_one_item_is_read_where_the_table_exists() -> None:
     provider, preview = Aws(), Aws(preview=True)
     assert event_of(provider)["follows"] == "", "a missing record is no error"
@@ -155,6 +158,7 @@ def test_one_item_is_read_where_the_table_exists() -> None:
     assert preview.calls == [], "nothing is known of the table before it is made"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "changed", "expected"),
     [
@@ -182,6 +186,7 @@ def test_a_preview_says_what_will_change(
     assert [record.getMessage() for record in caplog.records] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "copy", "expected"),
     [(False, None, NO_RECORD), (True, recorded(STOOD), PUT_BACK), (True, None, BOTH_LOST)],
@@ -197,6 +202,7 @@ def test_a_preview_says_why_there_is_no_record(
     assert expected in [record.getMessage() for record in caplog.records]
 
 
+@pytest.mark.slow
 def test_a_protected_region_is_not_dropped() -> None:
     stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"], "defaultCounter": "integers"}
     settings_of_a_removal = config(HOME, OTHER, leaving=["eu-north-1"])
@@ -210,6 +216,7 @@ def test_a_protected_region_is_not_dropped() -> None:
     assert deployment.reconciling() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preview", [True, False])
 @pytest.mark.parametrize(
     ("before", "changed", "refused"),
@@ -282,6 +289,7 @@ RENAMED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preview", [True, False])
 @pytest.mark.parametrize(
     ("state", "counters", "message"),

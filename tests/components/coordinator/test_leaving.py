@@ -45,6 +45,7 @@ def test_its_function_knows_where_to_go_and_no_other_one_does(deployment: Deploy
     assert variables == {**dict.fromkeys(THREE), GONE: ",".join(THREE)}
 
 
+@pytest.mark.slow
 def test_it_keeps_all_that_it_had(deployment: Deployment) -> None:
     before = deploy(config(*FOUR, apiGateway=True, openCounters=True, dashboard=True))
 

@@ -241,6 +241,7 @@ def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway) ->
 words = st.text(max_size=70) | st.text("abc\"\\$#{}()'/ \n", max_size=20) | st.from_regex(COUNTER_NAME, fullmatch=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(words, words | st.sampled_from(["", "1"]))
 def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:

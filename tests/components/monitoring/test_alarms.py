@@ -166,7 +166,7 @@ def slow(each_minute: int, share: float, *metrics: tuple[str, str, dict[str, str
     return series
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
 )
@@ -207,7 +207,7 @@ def test_5xx_to_callers_by_the_domain(
     assert fires(alarm(with_domain, "domainErrors", OTHER), series, 60) == goes_off
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
 )
@@ -317,7 +317,7 @@ def test_every_alarm_was_shown(deployment: Deployment) -> None:
     assert ALARMS.keys() - shown == {"unfinished", "ceiling", "lostTables", "failedRuns", "noRun"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("minutes", [1, 5, 17, 60])
 def test_a_quiet_stack_wakes_nobody(minutes: int) -> None:
     quiet = runs(*(looking(minute) for minute in range(minutes * 20, minutes * 40, minutes)))

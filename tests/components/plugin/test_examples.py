@@ -66,6 +66,7 @@ def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pulumi_global_integers", components)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_installed")
 @pytest.mark.parametrize(("email", "emails"), [("", 0), ("operator@shop.example", 2)])
 def test_the_templates_program_takes_what_it_asks_for(email: str, emails: int) -> None:

@@ -198,7 +198,7 @@ def test_the_programs_defaults_are_the_declared_ones() -> None:
     assert [key for key in DEFAULTS if settings(config(*TWO, **{key: DEFAULTS[key]})) != plain] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_declared_setting_changes_the_deployment() -> None:
     assert OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions"}, (
         "write a value into OTHER, and into CHANGES how it shows"
@@ -242,6 +242,7 @@ def test_every_setting_is_described_and_has_its_type() -> None:
         assert type(entry.get("default", ["eu-west-1"])) is types[entry["type"]], key
 
 
+@pytest.mark.slow
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "local" / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]

@@ -96,7 +96,7 @@ def stored(record: DeploymentRecord) -> int:
     return numbers + booleans + sum(len(text.encode()) for text in texts)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("regions", "length"), [(FEW, 7), (FEW, 63), (MANY, 7)], ids=["short", "long", "many regions"])
 def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int) -> None:
     line = refused(regions, named(8000, length))

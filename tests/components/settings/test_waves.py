@@ -72,11 +72,13 @@ def test_every_region_is_in_a_wave(waves: dict[str, Any], expected: list[list[st
     assert [list(wave) for wave in found] == expected
 
 
+@pytest.mark.slow
 def test_the_regions_that_mint_are_checked_in_their_waves(signed: Deployment) -> None:
     assert waves(signed) == [[ONE], [OTHER, TWO]]
     assert waves(deploy(config(ONE, TWO, leaving=["us-west-2"]))) == [[ONE], [TWO]]
 
 
+@pytest.mark.slow
 def test_a_wave_waits_for_all_releases_of_the_one_before() -> None:
     more = "sa-east-1"
     deployment = deploy(config(*THREE, more, waves=[[TWO], ["rest"], [ONE]], leaving=["us-west-2"]))
@@ -123,6 +125,7 @@ def test_a_paused_region_has_no_check_until_it_runs_again() -> None:
     assert policy(deployment, TWO, "own").ignore_changes == ()
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_a_region_that_leaves() -> None:
     """It may be one that never comes back."""
     deployment = deploy(config(ONE, TWO, leaving=["us-west-2"], waves=[["us-west-2"], ["rest"]]))
@@ -156,6 +159,7 @@ def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
         assert [resource.name for resource in signed.of(kind) if checks & resource.dependencies] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", ["check", "release"])
 def test_after_a_bad_check_no_other_region_is_changed(failing: str) -> None:
     error, deployment = deploy_badly(config(ONE, TWO), failing=f"integers-coordinator-{failing}-us-east-1")
@@ -180,6 +184,7 @@ def test_a_check_is_a_new_invocation_at_home(signed: Deployment) -> None:
     assert {checked(check)["counter"] for check in signed.checks()} == {"integers"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [{"memorySize": 512}, {"lease": 100}])
 def test_a_function_that_changes_is_checked_again(one: Deployment, changed: dict[str, Any]) -> None:
     (check,), (again,) = one.checks(), deploy(config(HOME, **changed)).checks()
@@ -187,6 +192,7 @@ def test_a_function_that_changes_is_checked_again(one: Deployment, changed: dict
     assert checked(check)["digest"] != checked(again)["digest"]
 
 
+@pytest.mark.slow
 def test_what_changes_no_function_checks_nothing(signed: Deployment) -> None:
     more: dict[str, Any] = {"logRetentionDays": 30, "window": 1000, "waves": [], "leaving": ["us-west-2"]}
     changed = deploy(config(*reversed(THREE), "sa-east-1", **more))

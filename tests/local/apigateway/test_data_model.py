@@ -125,6 +125,7 @@ def test_nothing_of_an_integration_is_lost(name: str) -> None:
             assert patterns == set(responses)
 
 
+@pytest.mark.slow
 def test_of_two_responses_with_one_status_one_is_lost() -> None:
     openapi = gateway()
     integration = openapi["paths"]["/"]["get"][INTEGRATION]

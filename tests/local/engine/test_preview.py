@@ -19,6 +19,7 @@ def previewed(config: Mapping[str, str], program: Callable[[], None] = main, nam
     return reported
 
 
+@pytest.mark.slow
 def test_the_programs_own_settings_are_right() -> None:
     assert set(previewed(configuration("dev"))) == {"create"}
 

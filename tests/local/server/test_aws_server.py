@@ -113,6 +113,7 @@ def test_a_server_of_another_version_is_refused(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"lock", "port", "server.log"}
 
 
+@pytest.mark.long
 def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder: Path) -> None:
     shutil.copytree(small.folder, folder, dirs_exist_ok=True)
     copy = Machine(folder)

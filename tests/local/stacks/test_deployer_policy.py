@@ -167,6 +167,7 @@ def test_it_is_short_enough_for_a_managed_policy() -> None:
     assert len("".join(json.dumps(POLICY).split())) <= 6144
 
 
+@pytest.mark.slow
 def test_only_the_domains_names_may_be_changed_in_its_zone() -> None:
     """This server doesn't check the condition."""
     (statement,) = (s for s in POLICY["Statement"] if "route53:ChangeResourceRecordSets" in actions_of(s))

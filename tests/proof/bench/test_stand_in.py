@@ -48,6 +48,7 @@ def test_a_run_has_nothing_to_do(tables: Tables) -> None:
     assert tables.calls["UpdateItem"] == 0
 
 
+@pytest.mark.slow
 def test_no_round_of_fences_is_lost_to_conflicts(tables: Tables) -> None:
     """Every second transaction conflicts. Each fence is written once all the same."""
     coordinate.handler.handler(reconcile.change(NAMES, tables), reconcile.Context(reconcile.LIMIT))

@@ -260,6 +260,7 @@ def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest
     assert heard.scope == (REGION, "dynamodb")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("request_of", "minted", "of_layouts"), [(increment, [[4]], False), (fence, [], True)])
 def test_what_happens_after_its_caller_has_hung_up_is_recorded(
     request_of: Callable[[str], dict[str, object]], minted: list[list[int]], of_layouts: bool

@@ -9,7 +9,7 @@ import pytest
 from local.paths import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_search_prints_what_it_ran() -> None:
     command = [sys.executable, "-m", "proof.simulation", "--schedules", "60", "--first", "7"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
