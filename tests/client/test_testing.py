@@ -25,6 +25,7 @@ from global_integers import (
     Unavailable,
 )
 from global_integers.minting.failover import order_of
+from global_integers.minting.threads import Threads
 from global_integers.minting.transport import TimeLeft
 from global_integers.testing import Fault, Forked, Stack
 from global_integers.testing import region as region_in_memory
@@ -386,6 +387,18 @@ def test_no_failure_takes_real_time(fault: Fault, integers_stack: Stack, monkeyp
 
     with pytest.raises(GlobalIntegersError):
         integers.next()
+
+
+def test_a_caller_goes_on_whenever_another_thread_closes(
+    integers_stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(threads: Threads) -> int:
+        threads.__dict__["generation"] += 1
+        return threads.__dict__["generation"]
+
+    generation = property(looked, lambda threads, value: threads.__dict__.update(generation=value))
+    monkeypatch.setattr(Threads, "generation", generation, raising=False)
+    assert integers_stack.integers().next() == 1
 
 
 def test_a_creation_whose_response_is_lost(stack: Either) -> None:

@@ -16,7 +16,7 @@ from global_integers_core.names import COUNTER_NAME
 from local.apigateway.data_model import Integration, imported
 from local.apigateway.rest_api import Rendered, render
 from tests.components.running import gateway_document
-from tests.lambda_.coordinator_calls import HOME, item, laid_out, put_item
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, HOME, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -116,7 +116,7 @@ def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: 
 
 
 def test_the_ceiling_holds_and_a_retry_may_help(stack: Stack, gateway: Gateway, ask: Ask) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
     put_item(stack, HOME, Item(4, 3, 4, 1, fenced=True))
     status, headers, document = gateway()
     function = ask("POST", "/count")

@@ -124,7 +124,8 @@ class Threads:
 
     def _connected(self, transport: "Transport") -> Any:
         """Return the HTTP client, which is made when it is first needed."""
-        if getattr(self._mine, "generation", self.generation) != self.generation:
+        began = getattr(self._mine, "generation", None)  # None in a caller's own thread, which goes on
+        if began is not None and began != self.generation:
             raise Closed
         with self._connecting:
             if self._http is None:
