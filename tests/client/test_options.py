@@ -30,6 +30,7 @@ URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
         ({"timeout": "5"}, "timeout '5' is not above 0"),
         ({"lease_seconds": None}, "lease_seconds None is not above 0"),
         ({"counter": 5}, "5 is not a counter's name"),
+        ({"counter": ""}, "'' is not a counter's name"),
         ({"urls": {"eu-west-1": "127.0.0.1"}}, "should look like"),
         ({"urls": {"eu-west-1": "ftp://host/"}}, "should look like"),
         ({"urls": {"eu-west-1": "https://host/?a=b"}}, "should look like"),
@@ -226,6 +227,8 @@ def test_a_client_is_shared_and_never_copied(copied: Callable[[object], object])
 
 WRONG: list[tuple[str, Callable[[Integers], object]]] = [
     ("'Orders' is not a counter's name", lambda integers: integers["Orders"]),
+    ("'' is not a counter's name", lambda integers: integers[""]),
+    ("'' is not a counter's name", lambda integers: integers.owner(1, "")),
     ("'Orders' is not a counter's name", lambda integers: integers.create("Orders")),
     ("-1 is not an integer from 0 on", lambda integers: integers.take(-1)),
     ("count 100001 is not", lambda integers: integers.take(100_001, key="k")),

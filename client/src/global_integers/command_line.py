@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         urls = urls_from_environment() if options.urls is None else urls_from(options.urls)
         with Integers(
             urls,
-            counter=options.counter or "",
+            counter=options.counter,
             sign=options.sign,
             timeout=options.timeout,
             prefer=options.prefer,

@@ -174,9 +174,9 @@ class Client:
     async def owner(self, integer: int, counter: str | None) -> Owner:
         """Return the owner of an integer of a counter, by default of the default one."""
         deadline = self.options.deadline()
-        if not counter and not self.default_name:
+        if counter is None and not self.default_name:
             self.pin(await self.call(api.default_counter(), deadline))
-        request = api.owner(counter or self.default_name, integer)
+        request = api.owner(self.default_name if counter is None else counter, integer)
         found, knows = await self.call(request, deadline)
         if knows is not None and knows in self.regions.names:
             with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
@@ -378,4 +378,4 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
         Raises:
             ValueError: no counter can have this name.
         """
-        return self.client.counter(counter, lambda: self._counter(self.client, checked_counter(counter)))
+        return self.client.counter(checked_counter(counter), lambda: self._counter(self.client, counter))

@@ -30,7 +30,7 @@ H = TypeVar("H")
 class ClientSettings(TypedDict, Generic[H], total=False):
     """What `Integers` and `AsyncIntegers` may be given by keyword, besides `urls`. `Options` has the defaults."""
 
-    counter: str
+    counter: str | None
     """The counter of the object's own `next`. Default: the stack's default counter, which stays the same for this
     object whatever is deployed later."""
     lease: int
@@ -71,7 +71,7 @@ class Options:
     urls: Mapping[str, str] | str
     """By region; or the domain's URL."""
     _: KW_ONLY
-    counter: str = ""
+    counter: str | None = None
     lease: int = 1
     lease_seconds: float = 60.0
     timeout: float = 10.0
@@ -87,7 +87,7 @@ class Options:
         """Check them."""
         if not isinstance(self.urls, str):
             object.__setattr__(self, "urls", _checked_urls(self.urls))
-        if self.counter != "":
+        if self.counter is not None:
             checked_counter(self.counter)
         if type(self.lease) is not int or not 1 <= self.lease <= MAX_BLOCK:
             raise ValueError(f"lease {self.lease!r} is not within 1 (off) to {MAX_BLOCK:,}")
