@@ -16,7 +16,7 @@ from ..names import MOVES, STAYS, ResourceNames
 from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
-from .deployment import at_home, default_counter, record_in, request, same_home, unchanged_name
+from .deployment import StoredRecord, at_home, default_counter, record_in, request, same_home, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
 
@@ -143,9 +143,13 @@ class Coordinator(pulumi.ComponentResource):
         mirror = home_table(f"{name}-mirror", names.mirror_table)
         archived = home_table(f"{name}-archive", names.archive_table)
         # The ARN is unknown until the table exists. Until then nothing is read.
-        self._record = arn.apply(lambda arn: record_in(arn, self))
+        read = partial(record_in, parent=self)
+        self._record = arn.apply(read)
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        self._known = self._record.apply(lambda record: record or mirror.arn.apply(lambda arn: record_in(arn, self)))
+        self._known = self._record.apply(
+            lambda record: record if isinstance(record, StoredRecord) else mirror.arn.apply(read),
+            run_with_unknowns=True,  # a preview reads the mirror also where the layouts table is about to be made again
+        )
         self.default_counter = self._known.apply(
             lambda record: default_counter(args.default_counter, args.counters, record)
         )

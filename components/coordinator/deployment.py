@@ -100,10 +100,11 @@ NO_RECORD = "the first deployment was interrupted, and is continued"
 
 PUT_BACK = "the layouts table has no record of the last deployment, and gets its copy in the mirror"
 
-BOTH_LOST = (
-    "the layouts table and the mirror were lost: the coordinator will ask for floors "
-    "(docs/runbook.md#two-losses-at-once)"
-)
+BOTH_LOST = "the layouts table and the mirror were lost"
+
+ASKS = f"{BOTH_LOST}: the coordinator will ask for floors (docs/runbook.md#two-losses-at-once)"
+
+FLOORS = f"{BOTH_LOST}: counters begin above their floors"
 
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
@@ -211,8 +212,12 @@ def request(
             text = changes(asked, record, open_counters=open_counters)
         elif mirrored:
             text = PUT_BACK
+        elif not first_layouts_label:
+            text = ""  # the first deployment
+        elif layouts_label == first_layouts_label:
+            text = NO_RECORD
         else:
-            text = NO_RECORD if layouts_label == first_layouts_label else BOTH_LOST
+            text = FLOORS if desired["floors"] else ASKS
         if text:
             pulumi.log.info(text, resource=parent)
 
@@ -222,13 +227,12 @@ def request(
         return event({**desired, "defaultCounter": default, **of_tables}, record, int(time.time()))
 
     if pulumi.runtime.is_dry_run():
-        # A table that the deployment will create has no label yet.
-        known = {
-            region: layouts_label.apply(_if_known, run_with_unknowns=True) for region, layouts_label in labels.items()
-        }
-        pulumi.Output.all(
-            record, mirrored, pulumi.Output.from_input(known), default_counter, layouts_label, first_layouts_label
-        ).apply(say)
+        # What the deployment will create has no label yet, and no record.
+        known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
+        uncertain = (default_counter, layouts_label, first_layouts_label)
+        texts = [text.apply(_if_known, run_with_unknowns=True) for text in uncertain]
+        records = [found.apply(_if_read, run_with_unknowns=True) for found in (record, mirrored)]
+        pulumi.Output.all(*records, pulumi.Output.from_input(known), *texts).apply(say)
     return pulumi.Output.all(
         record, default_counter, pulumi.Output.from_input(labels), layouts_label, first_layouts_label
     ).apply(event_of)
@@ -298,5 +302,9 @@ def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord |
     return record
 
 
-def _if_known(label: Any) -> str:
-    return label if isinstance(label, str) else ""
+def _if_known(text: Any) -> str:
+    return text if isinstance(text, str) else ""
+
+
+def _if_read(record: Any) -> StoredRecord | None:
+    return record if isinstance(record, StoredRecord) else None

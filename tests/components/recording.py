@@ -1,7 +1,7 @@
 """A stand-in for the engine and for AWS: makes nothing, answers what AWS would, records what was registered."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ class Aws:
     Args:
         preview: whether it is a preview.
         standing: whether everything has been made before, so that a preview knows what AWS added to it.
+        lost: the ends of the names of tables of which that isn't so.
         failing: the type whose resources can't be made, or the name of one.
         continuing: whether the run goes on then, as with `--continue-on-error`, but for what depends on them.
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
@@ -66,6 +67,7 @@ class Aws:
         *,
         preview: bool = False,
         standing: bool = False,
+        lost: Collection[str] = (),
         failing: str | None = None,
         continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
@@ -79,6 +81,7 @@ class Aws:
         self.resources: list[Registration] = []
         self.calls: list[dict[str, Any]] = []
         self._known = standing or not preview
+        self._lost = lost
         self._failing = failing
         self._continuing = continuing
         self._skipped: set[str] = set()
@@ -118,7 +121,9 @@ class Aws:
             raise Skipped
         if failing:
             raise ValueError(f"{resource.name} can't be made")
-        if not resource.custom or not self._known:
+        lost = resource.type == TABLE and resource.inputs["name"].rpartition("-")[2] in self._lost
+        follows = resource.type == INVOCATION and not isinstance(resource.inputs["input"], str)  # from what is lost
+        if not resource.custom or not self._known or lost or follows:
             return "", resource.inputs
         return f"{resource.name}-id", {
             **resource.inputs,

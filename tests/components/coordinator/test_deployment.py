@@ -10,7 +10,8 @@ import pulumi
 import pytest
 
 from components.coordinator.deployment import (
-    BOTH_LOST,
+    ASKS,
+    FLOORS,
     MOST,
     NO_RECORD,
     PUT_BACK,
@@ -188,16 +189,37 @@ def test_a_preview_says_what_will_change(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lost", "copy", "expected"),
-    [(False, None, NO_RECORD), (True, recorded(STOOD), PUT_BACK), (True, None, BOTH_LOST)],
-    ids=["the first deployment was interrupted", "it is put back", "the mirror has none either"],
+    ("lost", "copy", "floors", "expected"),
+    [
+        (None, None, {}, NO_RECORD),
+        ((), recorded(STOOD), {}, PUT_BACK),
+        (("layouts",), recorded(STOOD), {}, PUT_BACK),
+        ((), None, {}, ASKS),
+        (("layouts",), None, {}, ASKS),
+        (("layouts", "mirror"), None, {}, ASKS),
+        (("layouts", "mirror"), None, {"*": 100}, FLOORS),
+    ],
+    ids=[
+        "the first deployment was interrupted",
+        "the table was made again",
+        "it will be",
+        "the mirror was made again, too",
+        "it has none",
+        "both will be",
+        "with floors",
+    ],
 )
 def test_a_preview_says_why_there_is_no_record(
-    lost: bool, copy: dict[str, Any] | None, expected: str, caplog: pytest.LogCaptureFixture
+    lost: tuple[str, ...] | None,
+    copy: dict[str, Any] | None,
+    floors: dict[str, int],
+    expected: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    first = f"{HOME} 2020-01-01T00:00:00.000" if lost else HERE
+    first = HERE if lost is None else f"{HOME} 2020-01-01T00:00:00.000"
+    provider = Aws(preview=True, standing=True, lost=lost or (), copy=copy, first_layouts_label=first)
     with caplog.at_level(logging.INFO):
-        deploy(SETTINGS, aws=Aws(preview=True, standing=True, copy=copy, first_layouts_label=first))
+        deploy(config(HOME, counters=["orders", "invoices", "a"], floors=floors), aws=provider)
 
     assert expected in [record.getMessage() for record in caplog.records]
 
