@@ -184,8 +184,8 @@ def _items(scans: Mapping[str, Mapping[str, Item | Absent] | Absent]) -> dict[st
         if not isinstance(items, Absent):
             for counter, item in items.items():
                 has = "has an item that can't be read"
-                if isinstance(item, Item):  # or nothing yet, of an epoch that has just begun
-                    has = f"may have minted up to {item.issued:,}"
+                if isinstance(item, Item):  # or nothing yet of an epoch that has just begun
+                    has = f"may have minted up to {item.issued:,}" if item.issued > 0 else "has minted nothing"
                 found.setdefault(counter, []).append(f"{region} {has}")
     return {counter: ", ".join(regions) for counter, regions in found.items()}
 
