@@ -346,8 +346,8 @@ def _server(port: int | None) -> aws_server.Server:
     if aws_server.has_saved() and not aws_server.SERVICE.runs():
         started = aws_server.start(preferred if port is None else port)
         print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), from what it saved")
-        if aws_server.lost_power():
-            print("The machine stopped without notice: the counters tables count as lost, and are created again.")
+        if aws_server.may_lack_the_end():
+            print("The end of what it saved may be missing: the counters tables count as lost, and are created again.")
         return started
     if before is None:
         _forget()  # what an interrupted `down` has left
@@ -359,8 +359,8 @@ def _server(port: int | None) -> aws_server.Server:
     started = aws_server.running()
     if port not in (None, 0, started.port):
         raise LocalError(
-            f"--port {port}: the server runs on port {started.port}. To end it and forget all integers: "
-            f"{command('down')}"
+            f"--port {port}: the server runs on port {started.port}. To move it, which changes the URLs: "
+            f"kill {started.pid}, then: {command(f'up --port {port}')}"
         )
     print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
     return started

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
-from .journal import NO_NOTICE
+from .journal import MAY_LACK
 from .process import BackgroundService, Server, command_line, is_free, listener, working_folder
 
 USUAL_PORT = 4566
@@ -51,9 +51,9 @@ def has_saved() -> bool:
     return any(saved().glob("snapshot-*.json"))
 
 
-def lost_power() -> bool:
-    """Return whether the server that runs has found that the machine stopped without notice."""
-    return NO_NOTICE in SERVICE.log.read_text(errors="replace")
+def may_lack_the_end() -> bool:
+    """Return whether the server that runs has found that the end of what was saved may be missing."""
+    return MAY_LACK in SERVICE.log.read_text(errors="replace")
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:

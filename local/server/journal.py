@@ -5,7 +5,8 @@
   answered before what it has changed is in the journal.
 - After a power failure, the end of the journal may be missing: it was begun in another boot, and nothing says that the
   server ended. So a write to any other table than those of counters and receipts is on the disk before it is answered.
-  The counters tables then count as lost: the coordinator begins above all that they may have minted.
+  The counters tables then count as lost: the coordinator begins above all that they may have minted. So they do where
+  the journal ends within a line, since somebody may have cut it off.
 
 A snapshot is written a second after the last change of anything but tables and items, and when the journal exceeds
 64 MB. ministack handles DynamoDB's requests one after the other in the thread of its event loop, and so are both files
@@ -60,7 +61,7 @@ SYNCED = ("table", "drop", "set", "remove")
 
 COUNTERS = "-counters"
 
-NO_NOTICE = "the machine stopped without notice"
+MAY_LACK = "the end of what was saved may be missing"
 
 Change = list[Any]
 Scope = MutableMapping[str, Any]
@@ -144,10 +145,11 @@ class Journal:
         states: dict[str, Any] = {}
         with _damage_named(path):
             states |= self._services.loaded(path.read_text())
-        boot, ended, changes = "", False, list[tuple[Path, int, Change]]()
+        boot, ended, cut, changes = "", False, False, list[tuple[Path, int, Change]]()
         for number in (number for number in journals if number >= self._number):
             path = self._journal(number)
-            *lines, _unanswered = path.read_bytes().split(b"\n")  # without a line end, no request was answered
+            *lines, rest = path.read_bytes().split(b"\n")
+            cut = cut or rest != b""
             for place, line in enumerate(lines, 1):
                 with _damage_named(path, place):
                     for kind, *change in json.loads(line):
@@ -165,7 +167,7 @@ class Journal:
         for path, place, change in changes:
             with _damage_named(path, place):
                 self._replay(*change)
-        if boot != boot_id() and not ended:
+        if cut or (boot != boot_id() and not ended):
             self._lose_counters()
         self.save()  # so that no loss is forgotten, and nothing is written after half a line
 
@@ -195,7 +197,7 @@ class Journal:
         lost = [place for place in tables._data if place[2].endswith(COUNTERS)]
         for place in lost:
             del tables._data[place]
-        print(f"{NO_NOTICE}; these tables count as lost: {lost}", file=sys.stderr)
+        print(f"{MAY_LACK}; these tables count as lost: {lost}", file=sys.stderr)
 
     # Writing
 

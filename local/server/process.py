@@ -18,7 +18,7 @@ from threading import Lock
 
 import psutil
 
-from ..paths import ROOT, VERSION, LocalError, command, state_folder, write
+from ..paths import ROOT, VERSION, LocalError, state_folder, write
 from ..terminal import uninterrupted
 
 
@@ -232,21 +232,37 @@ class BackgroundService:
             return self.launch(port, endpoint, environment=environment)
 
     def recorded(self) -> Server | None:
-        """Return the last one started and not ended, running or not."""
+        """Return the last one started and not ended, running or not.
+
+        If its record is lost, damaged or another one's, it is looked for, since a second one must not begin from what
+        the first has saved.
+        """
+        server = self._read()
+        if server is None or not self.alive(server.pid):
+            found = self._found()
+            if found is not None:
+                write(self.record, json.dumps(asdict(found)))
+                return found
+        return server
+
+    def _read(self) -> Server | None:
+        """Return what the record says; None: there is none that anything can be done with."""
         try:
             record = json.loads(self.record.read_text())
             numbers = {name: record[name] for name in ("pid", "port", "version")}
-            for name, number in numbers.items():
-                if type(number) is not int or not 0 < number <= MOST[name]:
-                    raise ValueError(f"{name}: {number!r}")
-            return Server(**numbers)
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
             return None
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise LocalError(
-                f"{self.record} is damaged ({error}), so the {self.name}'s process is not known. End it by hand if it "
-                f"runs ({self.mark} is in its command line), delete that file, then: {command('down')}"
-            ) from error
+        right = all(type(number) is int and 0 < number <= MOST[name] for name, number in numbers.items())
+        return Server(**numbers) if right else None
+
+    def _found(self) -> Server | None:
+        """Return the one that works in this state folder, of all processes. It leads a session, unlike its children."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError, ValueError):  # ended meanwhile, of another user, or something else
+                line, leads = process.cmdline(), os.getsid(process.pid) == process.pid
+                if self.mark in line and leads and process.cwd() == str(state_folder().resolve()):
+                    return Server(process.pid, int(line[line.index(self.mark) + 1]))
+        return None
 
     def runs(self) -> bool:
         """Return whether the recorded process runs."""

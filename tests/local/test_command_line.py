@@ -128,7 +128,7 @@ def test_an_error_of_an_option_names_the_option(tmp_path: Path, override: str, m
     [
         (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev"),
         (("up", "-c", "regions"), "not of the form key=value"),
-        (("up", "--port", "1"), "To end it and forget all integers: "),
+        (("up", "--port", "1"), "To move it, which changes the URLs: kill "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
         (("lose",), "lose: name a region, or --layouts, --mirror, --archive; the regions are us-east-1, eu-west-1"),

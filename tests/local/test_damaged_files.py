@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from local.paths import VERSION
+from local.server import aws_server
 from tests.local.machine import Machine, up
 
 COMMANDS = (
@@ -43,7 +43,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
     "a folder": lambda _whole: None,
 }
 
-OF_RECORD: dict[str, Any] = {"pid": [..., None, "7", -1, 0, 2**40, True], "port": [..., None, 70_000, -1, 1.5]}
+OF_RECORD: dict[str, Any] = {"pid": [..., None, "7", -1, 0, 1, 2**40, True], "port": [..., None, 70_000, -1, 1.5]}
 OF_RECORD["version"] = [..., None, "1", []]
 
 OF_STATE: dict[str, Any] = {
@@ -74,34 +74,35 @@ def refused(machine: Machine, command: tuple[str, ...], file: Path, damage: obje
     assert any(way in done.stderr for way in ("delete", "remove what is in its way", "start afresh")), where
 
 
-RECORD = json.dumps({"pid": 4_000_000, "port": 4566, "version": VERSION}).encode()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("service", ["server", "domain", "gateway"])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_record_of_a_process_is_named(tmp_path: Path, service: str, damage: str) -> None:
-    file = tmp_path / f"{service}.json"
-    written(file, DAMAGES[damage](RECORD))
-    for command in COMMANDS if service == "server" else COMMANDS[-1:]:
-        refused(Machine(tmp_path), command, file, damage)
-
-
+@pytest.mark.server
 @pytest.mark.slow
-def test_each_wrong_value_in_the_servers_record_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "server.json"
-    for name, values in OF_RECORD.items():
-        for value in values:
-            file.write_bytes(shape(RECORD, **{name: value}))
-            for command in (("status",), ("down",)):  # they all read it in the same way
-                refused(Machine(tmp_path), command, file, (name, value))
+def test_a_record_that_is_lost_or_damaged_is_written_again(folder: Path) -> None:
+    started, record = aws_server.start(0), aws_server.SERVICE.record
+    whole = record.read_bytes()
+    texts = [damage(whole) for damage in DAMAGES.values()]
+    texts += [shape(whole, **{name: value}) for name, values in OF_RECORD.items() for value in values]
+    for text in (None, *filter(None, texts)):
+        record.unlink()
+        if text is not None:
+            record.write_bytes(text)
+        assert aws_server.SERVICE.recorded() == started, text
+        assert record.read_bytes() == whole
+
+    record.unlink()
+    assert aws_server.SERVICE.stop()
+    for text in filter(None, texts):
+        record.write_bytes(text)
+        assert not aws_server.SERVICE.runs()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("file", ["port", "server.log"])
+@pytest.mark.parametrize("file", ["port", "server.log", "server.json", "domain.json", "gateway.json"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_other_damaged_files_stop_no_command(tmp_path: Path, file: str, damage: str) -> None:
     written(tmp_path / file, DAMAGES[damage](b"4566\n"))
+    if (tmp_path / file).is_dir() and file.endswith(".json"):
+        refused(Machine(tmp_path), COMMANDS[-1], tmp_path / file, damage)
+        return
     for command in COMMANDS[1:]:
         done = Machine(tmp_path).run(*command)
         known = command[0] in ("preview", "down")
