@@ -33,7 +33,7 @@ def status(stack: str) -> str:
     home = deployed.home
     lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
     if unfinished:
-        lines.append(f"the last `up` has not finished: it was interrupted, or failed. To continue it, or to read why it failed: {up}")
+        lines.append(f"the last `up` was interrupted, or failed. To continue it, or to read why: {up}")
     gone = [what for what, table in deployed.at_home.items() if not deployed.has_table(home, table)]
     counters = registers(deployed.aws, home, deployed.at_home["layouts"]) if "layouts" not in gone else {}
     defaults: dict[str, str] = {}

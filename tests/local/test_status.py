@@ -235,7 +235,7 @@ def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
     refused = fresh.run("up", *BOTH)
     assert (refused.returncode, "Neither the layouts table" in refused.stderr) == (1, True)
     unfinished = said(fresh)[""][1]
-    assert "the last `up` has not finished: it was interrupted, or failed. To continue it, or to read why it failed: " in unfinished
+    assert "the last `up` was interrupted, or failed. To continue it, or to read why: " in unfinished
     assert shlex.split(unfinished)[-len(BOTH) :] == [*BOTH], "as it was called"
     floors = ('floors={"*": 1000000000}', "defaultCounter=integers")
     assert fresh.up(HOME, OTHER, settings=floors).returncode == 0
