@@ -13,10 +13,13 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import ROOT
+from tests.local.callers import allowing, user
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
 from tests.recipes.relay import Call, Relay
+
+pytestmark = pytest.mark.long
 
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
@@ -24,10 +27,6 @@ LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_t
 ((_, GENERATE),) = blocks("Typed clients")
 TYPED = (HERE / "typed.ts").read_text()
 
-ALLOWED = (
-    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
-    '"Action": ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"], "Resource": "*"}]}'
-)
 CALL = """
 import { mint } from "./mint.ts";
 for (const key of JSON.parse(process.argv[2]!)) console.log(await mint("orders", key ?? undefined));
@@ -100,10 +99,7 @@ def minting(project: Project) -> Project:
 def signed(machine: Machine) -> Generator[dict[str, str]]:
     """The keys of a user who may call the regions' URLs, which nobody else may."""
     aws = Aws(machine.endpoint)
-    iam: Any = aws.client("iam", "us-east-1")
-    iam.create_user(UserName="node")
-    iam.put_user_policy(UserName="node", PolicyName="mint", PolicyDocument=ALLOWED)
-    key = iam.create_access_key(UserName="node")["AccessKey"]
+    keys = user(aws, allowing("lambda:InvokeFunctionUrl") + allowing("lambda:InvokeFunction"))
 
     def allow(who: str) -> None:
         for region in machine.outputs()["urls"]:
@@ -113,11 +109,8 @@ def signed(machine: Machine) -> Generator[dict[str, str]]:
             )
 
     allow("AWS_IAM")
-    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    yield {"AWS_ACCESS_KEY_ID": keys.access_key, "AWS_SECRET_ACCESS_KEY": keys.secret_key}
     allow("NONE")  # the other tests don't sign
-    iam.delete_access_key(UserName="node", AccessKeyId=key["AccessKeyId"])
-    iam.delete_user_policy(UserName="node", PolicyName="mint")
-    iam.delete_user(UserName="node")
 
 
 def through(relay: Relay, machine: Machine) -> dict[str, str]:
@@ -135,7 +128,6 @@ def integers(done: Result) -> list[int]:
     return list(map(int, done.stdout.split()))
 
 
-@pytest.mark.long
 def test_the_lock_has_checksums_and_names_no_registry() -> None:
     packages = {name: of for name, of in LOCK.items() if name}
 
@@ -144,14 +136,12 @@ def test_the_lock_has_checksums_and_names_no_registry() -> None:
     assert [name for name, of in packages.items() if "resolved" in of] == []
 
 
-@pytest.mark.long
 def test_what_the_page_installs_is_locked() -> None:
     named = {name for line in (INSTALL + GENERATE).splitlines() if "npm install" in line for name in line.split()[2:]}
 
     assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node"}
 
 
-@pytest.mark.long
 def test_the_recipes_have_right_types(minting: Project) -> None:
     (minting.folder / "browser.ts").write_text(BROWSER)
     (minting.folder / "typed.ts").write_text(TYPED)
@@ -160,7 +150,6 @@ def test_the_recipes_have_right_types(minting: Project) -> None:
     assert minting.mistakes() == ""
 
 
-@pytest.mark.long
 def test_a_wrong_typed_call_is_found(project: Project) -> None:
     project.generate()
     for number, (right, wrong, _) in enumerate(WRONG):
@@ -172,7 +161,6 @@ def test_a_wrong_typed_call_is_found(project: Project) -> None:
         assert re.search(rf"^wrong{number}\.ts.*{mistake}", mistakes, re.MULTILINE), mistakes
 
 
-@pytest.mark.long
 def test_a_service_in_node_mints_signed(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     urls = json.loads(as_a_new_user(machine, f'{LOCALLY}echo "$GLOBAL_INTEGERS_URLS"').stdout)
     minted = integers(call(minting, urls, [None, None, "node-1", "node-1"], signed))
@@ -186,7 +174,6 @@ def test_a_service_in_node_mints_signed(minting: Project, machine: Machine, sign
     assert all(f"{region}: 403" in unsigned.stderr for region in urls)
 
 
-@pytest.mark.long
 def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     first, second, *_ = machine.outputs()["urls"].values()
     lost: list[Call] = []
@@ -212,7 +199,6 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
     assert not {*answers} & {*minted}
 
 
-@pytest.mark.long
 def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     def lose_one(_: Call) -> None:
         if len(relay.calls) == 1:
@@ -234,7 +220,6 @@ def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: M
     assert len(relay.calls) == 5
 
 
-@pytest.mark.long
 def test_a_pages_script_mints_from_a_public_stack(project: Project, url: str) -> None:
     (project.folder / "browser.ts").write_text(BROWSER + CALL_IN_BROWSER)
     first, again, other = integers(project.node("browser.ts", URL=url))
@@ -245,7 +230,6 @@ def test_a_pages_script_mints_from_a_public_stack(project: Project, url: str) ->
     assert "nothing" in refused.stderr
 
 
-@pytest.mark.long
 def test_a_generated_client_mints_a_block(project: Project, url: str) -> None:
     project.generate()
     (project.folder / "typed.ts").write_text(TYPED)
