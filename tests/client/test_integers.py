@@ -161,26 +161,6 @@ def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
             integers.owner(1, "orders")
 
 
-def test_a_failing_region_is_logged_once(
-    client: Client, proxies: RegionProxies, urls: Urls, caplog: pytest.LogCaptureFixture
-) -> None:
-    near = proxies["us-east-1"]
-    near.fail("503")
-    with client(urls, **FIRST) as integers, caplog.at_level(logging.INFO, "global_integers"):
-        with ThreadPoolExecutor(10) as pool:
-            minted = [call.result() for call in [pool.submit(integers.next) for _ in range(40)]]
-        assert [record.levelname for record in caplog.records] == ["WARNING"]
-        assert "us-east-1 failed and is left alone for a while: 503: as the test says" in caplog.text
-        near.recover()
-        mints, ends = near.mints, time.monotonic() + HANG
-        while near.mints == mints and time.monotonic() < ends:
-            minted.append(integers.next())
-            time.sleep(0.05)
-
-    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert len(set(minted)) == len(minted)
-
-
 def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     key = f"lost-{os.getpid()}-{client.__name__}"
     proxy = proxies[order_of(key, urls)[0]]
