@@ -19,8 +19,6 @@ from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
 from tests.recipes.relay import Call, Relay
 
-pytestmark = pytest.mark.long
-
 HERE = ROOT / "tests" / "recipes" / "node"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
 (_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = blocks("From TypeScript (Node.js)")
@@ -142,6 +140,7 @@ def test_what_the_page_installs_is_locked() -> None:
     assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node"}
 
 
+@pytest.mark.long
 def test_the_recipes_have_right_types(minting: Project) -> None:
     (minting.folder / "browser.ts").write_text(BROWSER)
     (minting.folder / "typed.ts").write_text(TYPED)
@@ -150,6 +149,7 @@ def test_the_recipes_have_right_types(minting: Project) -> None:
     assert minting.mistakes() == ""
 
 
+@pytest.mark.long
 def test_a_wrong_typed_call_is_found(project: Project) -> None:
     project.generate()
     for number, (right, wrong, _) in enumerate(WRONG):
@@ -161,6 +161,7 @@ def test_a_wrong_typed_call_is_found(project: Project) -> None:
         assert re.search(rf"^wrong{number}\.ts.*{mistake}", mistakes, re.MULTILINE), mistakes
 
 
+@pytest.mark.long
 def test_a_service_in_node_mints_signed(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     urls = json.loads(as_a_new_user(machine, f'{LOCALLY}echo "$GLOBAL_INTEGERS_URLS"').stdout)
     minted = integers(call(minting, urls, [None, None, "node-1", "node-1"], signed))
@@ -174,6 +175,7 @@ def test_a_service_in_node_mints_signed(minting: Project, machine: Machine, sign
     assert all(f"{region}: 403" in unsigned.stderr for region in urls)
 
 
+@pytest.mark.long
 def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     first, second, *_ = machine.outputs()["urls"].values()
     lost: list[Call] = []
@@ -199,6 +201,7 @@ def test_node_retries_with_the_key_then_fails_over(minting: Project, machine: Ma
     assert not {*answers} & {*minted}
 
 
+@pytest.mark.long
 def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: Machine, signed: dict[str, str]) -> None:
     def lose_one(_: Call) -> None:
         if len(relay.calls) == 1:
@@ -220,6 +223,7 @@ def test_a_key_in_node_never_goes_to_another_region(minting: Project, machine: M
     assert len(relay.calls) == 5
 
 
+@pytest.mark.long
 def test_a_pages_script_mints_from_a_public_stack(project: Project, url: str) -> None:
     (project.folder / "browser.ts").write_text(BROWSER + CALL_IN_BROWSER)
     first, again, other = integers(project.node("browser.ts", URL=url))
@@ -230,6 +234,7 @@ def test_a_pages_script_mints_from_a_public_stack(project: Project, url: str) ->
     assert "nothing" in refused.stderr
 
 
+@pytest.mark.long
 def test_a_generated_client_mints_a_block(project: Project, url: str) -> None:
     project.generate()
     (project.folder / "typed.ts").write_text(TYPED)
