@@ -5,13 +5,15 @@ import inspect
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import FrameType
 from typing import Any, TypeVar
 
+import pytest
 from global_integers import AsyncIntegers, Event
 
 from tests.client.region_proxies import HANG
@@ -120,6 +122,21 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def resolve(monkeypatch: pytest.MonkeyPatch, names: Mapping[str, Sequence[str]]) -> None:
+    """Let these names lead to these IP addresses, or to none: then they don't exist. Others are looked up as ever."""
+    original = socket.getaddrinfo
+
+    def resolved(host: str | bytes, port: int, *arguments: Any, **options: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in names:
+            return original(host, port, *arguments, **options)
+        if not names[name]:
+            raise socket.gaierror(-2, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in names[name]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
 
 
 class Bell:

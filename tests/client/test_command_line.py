@@ -352,7 +352,7 @@ def test_who_waits_at_a_terminal_is_told_for_what(
     assert len(error) == 2 + terminal
 
 
-def test_wrong_calls_say_what_is_right(command: Command) -> None:
+def test_wrong_calls_say_what_is_right(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = {
         ("mint", "-n", "0"): "not an integer from 1 to",
         ("mint", "Orders"): "not a counter's name",
@@ -382,6 +382,9 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
         done = command(*arguments, urls={"eu-west-1": "http://127.0.0.1:1/"})
         assert (done.status, message in done.stderr) == (2, True), done
     assert command("mint").status == 2, "no URLs"
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    done = command("mint", urls={"eu-west-1": "http://127.0.0.1:1/"})
+    assert (done.status, "SSL_CERT_FILE" in done.stderr, "lost" in done.stderr) == (2, True, False)
 
 
 @pytest.mark.parametrize("text", ["{}", "{:>9,}", "{:#x}", "{0:_}", "{!r}", "a{0:06d}b{0}", "{:é^9}", "2026-10000-{}"])

@@ -14,7 +14,7 @@ from global_integers import Integers, Unavailable
 from global_integers.minting.transport import Left, TimeLeft, keep_deadlines
 
 from proof.faulty_server import Fault, Request, Server
-from tests.client.clients import Tasks
+from tests.client.clients import Tasks, resolve
 from tests.client.region_proxies import HANG
 
 NAME = "hole.test"
@@ -37,14 +37,7 @@ def hole(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
                 waiting.setblocking(False)
                 with suppress(BlockingIOError):
                     waiting.connect((address, port))
-        resolve = socket.getaddrinfo
-
-        def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
-            if host in (NAME, NAME.encode()):
-                return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ADDRESSES]
-            return resolve(host, *arguments, **options)
-
-        monkeypatch.setattr(socket, "getaddrinfo", resolved)
+        resolve(monkeypatch, {NAME: ADDRESSES})
         yield f"http://{NAME}:{port}/"
 
 
@@ -59,28 +52,15 @@ async def nothing(_: Request) -> bytes:
     return b""
 
 
-@pytest.fixture
-def dripping() -> Generator[str]:
-    with Server(nothing, [DRIPS]) as server:
-        yield server.url
-
-
-@pytest.fixture
-def flooding() -> Generator[str]:
-    with Server(nothing, [FLOODS]) as server:
-        yield server.url
-
-
-@pytest.fixture
-def proxied(dripping: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A URL that is reached through a proxy."""
-    monkeypatch.setenv("HTTP_PROXY", dripping)
-    return "http://region.example/"
-
-
 @pytest.fixture(params=["hole", "dripping", "flooding", "proxied"])
-def url(request: pytest.FixtureRequest) -> str:
-    return request.getfixturevalue(request.param)
+def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    if request.param == "hole":
+        yield request.getfixturevalue("hole")
+        return
+    with Server(nothing, [FLOODS if request.param == "flooding" else DRIPS]) as server:
+        if request.param == "proxied":
+            monkeypatch.setenv("HTTP_PROXY", server.url)
+        yield "http://region.example/" if request.param == "proxied" else server.url
 
 
 @pytest.mark.slow
@@ -99,11 +79,11 @@ def test_a_region_that_does_not_answer_costs_one_attempt(client: Callable[..., A
 def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def resolve(*_: object, **__: object) -> Any:
+    def wait(*_: object, **__: object) -> Any:
         ended.wait(HANG)
         raise socket.gaierror
 
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "getaddrinfo", wait)
     with Integers({"us-east-1": "http://nowhere.test/"}, attempt_timeout=SECONDS) as integers:
         assert integers.health() == {"us-east-1": (False, None, f"no response within {SECONDS:.3g} s")}
     ended.set()
@@ -117,10 +97,7 @@ def test_each_ip_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.M
         waited.append(timeout)
         raise TimeoutError
 
-    def resolved(*_: object, **__: object) -> Any:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ADDRESSES]
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    resolve(monkeypatch, {NAME: ADDRESSES})
     monkeypatch.setattr(socket, "create_connection", connect)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(waited))
     with keep_deadlines(httpx.Client(trust_env=False)) as client, pytest.raises(httpx.ConnectTimeout):
@@ -137,16 +114,7 @@ def test_what_is_left_is_never_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Integers, Tasks])
 def test_who_refuses_a_connection_is_said_first(kind: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve = socket.getaddrinfo
-
-    def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
-        if host in (NAME, NAME.encode()):
-            raise socket.gaierror(-2, "Name or service not known")
-        if host in ("several.test", b"several.test"):
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 1)) for address in ADDRESSES]
-        return resolve(host, *arguments, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    resolve(monkeypatch, {NAME: (), "several.test": ADDRESSES})
     names = {"eu-west-1": "127.0.0.1:1", "eu-west-2": NAME, "us-east-1": "several.test:1"}
     urls = {region: f"http://{name}/" for region, name in names.items()}
     with kind(urls, prefer="eu-west-1", timeout=4) as integers:

@@ -1,9 +1,6 @@
 """An environment variable that is wrong is named, before anything is sent."""
 
-import os
-import socket
 import socketserver
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -16,7 +13,7 @@ import pytest
 from global_integers import Integers
 from global_integers.minting.environment import VARIABLES
 
-from local.paths import ROOT
+from tests.client.clients import resolve
 from tests.client.region_proxies import HANG, PATIENT
 
 Client = Callable[..., Any]
@@ -107,14 +104,7 @@ def test_a_password_is_not_shown(scheme: str, password: str, folder: str, monkey
 @pytest.mark.slow
 def test_the_proxy_that_fails_is_named(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The region's name isn't even looked up."""
-    resolve = socket.getaddrinfo
-
-    def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
-        if host in ("proxy.test", b"proxy.test"):
-            raise socket.gaierror(-2, "Name or service not known")
-        return resolve(host, *arguments, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    resolve(monkeypatch, {"proxy.test": ()})
     for proxy, said in {
         "user:s3cret@127.0.0.1:1": "connection refused (region.example through the proxy http://127.0.0.1:1)",
         "https://proxy.test": "Name or service not known (region.example through the proxy https://proxy.test)",
@@ -149,18 +139,20 @@ def health(client: Client, **options: Any) -> str:
         return integers.health()["eu-west-1"].reason
 
 
-def test_right_values_are_accepted(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in RIGHT.items():
+OVERRULED = {
+    "SSL_CERT_DIR": "{folder}/none",
+    "SSL_CERT_FILE": certifi.where(),
+    "HTTP_PROXY": "ftp://proxy",
+    "NO_PROXY": "localhost, *",
+}
+
+
+@pytest.mark.parametrize("variables", [RIGHT, OVERRULED], ids=["right", "overruled"])
+def test_what_is_right_or_overruled_is_accepted(
+    client: Client, variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
         monkeypatch.setenv(name, value.format(folder=folder))
-
-    assert health(client) == "connection refused (127.0.0.1:1)"
-
-
-def test_what_is_overruled_is_not_checked(client: Client, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_DIR", f"{folder}/none")
-    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
-    monkeypatch.setenv("HTTP_PROXY", "ftp://proxy")
-    monkeypatch.setenv("NO_PROXY", "localhost, *")
 
     assert health(client) == "connection refused (127.0.0.1:1)"
 
@@ -169,16 +161,3 @@ def test_an_http_client_of_ones_own_is_ones_own_matter(folder: str, monkeypatch:
     monkeypatch.setenv("SSL_CERT_DIR", f"{folder}/none")
 
     assert health(Integers, http=lambda: httpx.Client(trust_env=False)) == "connection refused (127.0.0.1:1)"
-
-
-@pytest.mark.slow
-def test_the_command_counts_nothing_as_lost(folder: str) -> None:
-    """It took a missing file of certificates for an output that can't be written."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), "SSL_CERT_FILE": f"{folder}/none.pem"}
-    command = [sys.executable, "-m", "global_integers", "--urls", '{"eu-west-1": "http://127.0.0.1:1/"}', "mint"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-
-    assert done.returncode == 2
-    assert "SSL_CERT_FILE" in done.stderr
-    assert "lost" not in done.stderr
-    assert "Traceback" not in done.stderr

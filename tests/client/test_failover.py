@@ -1,5 +1,6 @@
 """The order in which regions are asked, and the caller's error if all fail."""
 
+import logging
 import re
 from typing import Any
 
@@ -89,10 +90,13 @@ def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
     assert scene.asked == ["a"]
 
 
-def test_rounds_go_on_until_a_region_answers_again() -> None:
+def test_rounds_go_on_until_a_region_answers_again(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(a=[BUSY, BUSY, BUSY, BLOCK], b=[BUSY])
 
-    assert scene.run() == BLOCK
+    with caplog.at_level(logging.INFO, "global_integers"):
+        assert scene.run() == BLOCK
+    failed = [f"{region} failed and is left alone for a while: 503: why" for region in "ab"]
+    assert caplog.messages == [*failed, "a answers again"]
     assert scene.asked == ["a", "b"] * 3 + ["a"]
     assert len(scene.waits) == 3
 
@@ -165,12 +169,7 @@ ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
     ),
     (Refused, "a refuses the request: 403: why", api.mint("x"), [FORBIDDEN, FORBIDDEN]),
     (Refused, "b refuses the request: 403: why", api.mint("x"), [ABSENT, FORBIDDEN]),
-    (
-        Unavailable,
-        "counter 'x': no URL that responded leads to a region of the layout (",
-        api.mint("x"),
-        [GONE, GONE],
-    ),
+    (Unavailable, "counter 'x': no URL that responded leads to a region of the layout (", api.mint("x"), [GONE, GONE]),
 ]
 
 

@@ -40,6 +40,7 @@ from proof.faulty_server import Fault, Request
 from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child, wait_for_background
 from tests.client.interrupted import RETURN
 from tests.client.region_proxies import DOMAIN_URL, FAULTS, HANG, HOST, PATIENT, Failure, Names, RegionProxy, to_mint
+from tests.local.callers import allowing, user
 from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
@@ -158,26 +159,6 @@ def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
             integers.create("invoices", timeout=2)
         with pytest.raises(Unavailable):
             integers.owner(1, "orders")
-
-
-def test_a_failing_region_is_logged_once(
-    client: Client, proxies: RegionProxies, urls: Urls, caplog: pytest.LogCaptureFixture
-) -> None:
-    near = proxies["us-east-1"]
-    near.fail("503")
-    with client(urls, **FIRST) as integers, caplog.at_level(logging.INFO, "global_integers"):
-        with ThreadPoolExecutor(10) as pool:
-            minted = [call.result() for call in [pool.submit(integers.next) for _ in range(40)]]
-        assert [record.levelname for record in caplog.records] == ["WARNING"]
-        assert "us-east-1 failed and is left alone for a while: 503: as the test says" in caplog.text
-        near.recover()
-        mints, ends = near.mints, time.monotonic() + HANG
-        while near.mints == mints and time.monotonic() < ends:
-            minted.append(integers.next())
-            time.sleep(0.05)
-
-    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert len(set(minted)) == len(minted)
 
 
 def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
@@ -792,26 +773,17 @@ def test_a_domain_on_this_machine_is_the_only_region(proxies: RegionProxies) -> 
     assert {request.path for request in proxy.requests} == {"/orders?count=1"}
 
 
-ALLOWED = (
-    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
-    '"Action": ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"], "Resource": "*"}]}'
-)
-
-
 def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monkeypatch: pytest.MonkeyPatch) -> None:
     aws = Aws(opened.endpoint)
     functions: Any = aws.client("lambda", "eu-west-1")
-    iam: Any = aws.client("iam", "us-east-1")
-    iam.create_user(UserName="caller")
-    iam.put_user_policy(UserName="caller", PolicyName="mint", PolicyDocument=ALLOWED)
-    key = iam.create_access_key(UserName="caller")["AccessKey"]
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
+    keys = user(aws, allowing("lambda:InvokeFunctionUrl") + allowing("lambda:InvokeFunction"))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", keys.access_key)
     monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
     url = {"eu-west-1": direct["eu-west-1"]}
     functions.update_function_url_config(FunctionName="global-integers-dev-mint", Qualifier="live", AuthType="AWS_IAM")
     try:
         for client in (Integers, Tasks):
-            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", keys.secret_key)
             with client(url, sign=True, **PATIENT) as integers:
                 first = integers.next()
                 assert integers.next(key="signed-too") == integers.next(key="signed-too")

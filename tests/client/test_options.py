@@ -100,16 +100,10 @@ def test_urls_are_also_lines_of_regions(tmp_path: Path) -> None:
         urls_from(f"{shown}\nmore")
 
 
-def test_an_empty_file_is_called_so(tmp_path: Path) -> None:
-    (tmp_path / "outputs.json").touch()
-
-    with pytest.raises(ValueError, match=r"outputs\.json is empty: the command that should have written it"):
-        urls_from(str(tmp_path / "outputs.json"))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("{empty}", r"outputs\.json is empty: the command that should have written it"),
         ("/no/such/file", "is not JSON, and no file with this path can be read"),
         ("{", "is not JSON"),
         ("{}", "has no URLs"),
@@ -118,9 +112,11 @@ def test_an_empty_file_is_called_so(tmp_path: Path) -> None:
         ('{"layout": {}, "regions": []}', "something else than URLs by region"),
     ],
 )
-def test_other_texts_are_refused(text: str, message: str) -> None:
+def test_other_texts_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "outputs.json").touch()
+
     with pytest.raises(ValueError, match=message):
-        urls_from(text)
+        urls_from(text.replace("{empty}", str(tmp_path / "outputs.json")))
 
 
 def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,16 +159,13 @@ def test_urls_come_before_a_domain(
     outputs: dict[str, Any], expected: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are in JSON, or in a file with it."""
+    assert urls_from(DOMAIN) == DOMAIN
     file = tmp_path / "outputs.json"
     file.write_text(json.dumps(outputs))
 
     assert urls_from(json.dumps(outputs)) == urls_from(str(file)) == expected
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", str(file))
     assert Integers.from_env(prefer="eu-west-1").client.options.prefer == "eu-west-1"
-
-
-def test_a_domain_stands_for_urls() -> None:
-    assert urls_from(DOMAIN) == DOMAIN
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:

@@ -208,11 +208,6 @@ def test_a_region_that_fails_is_a_warning_once(failed: str, caplog: pytest.LogCa
     assert [record.levelname for record in caplog.records] == levels
 
 
-def test_a_keys_order_is_not_that_of_the_settings() -> None:
-    for n in range(50):
-        assert order_of(f"order-{n}", THREE) == order_of(f"order-{n}", THREE[::-1])
-
-
 def test_a_keys_region_stays_as_it_is() -> None:
     first = {key: order_of(key, THREE)[0] for key in ("order-17", "order-18", "a")}
 
@@ -226,6 +221,7 @@ def test_keys_are_spread_over_the_regions() -> None:
 
 
 def test_only_keys_of_a_region_that_is_removed_move() -> None:
+    """The order in the settings doesn't matter."""
     for n in range(300):
         before = order_of(f"order-{n}", THREE)
-        assert order_of(f"order-{n}", THREE[:2]) == [region for region in before if region in THREE[:2]]
+        assert order_of(f"order-{n}", THREE[1::-1]) == [region for region in before if region in THREE[:2]]

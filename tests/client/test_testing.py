@@ -352,13 +352,6 @@ def test_health(stack: Either) -> None:
     }
 
 
-def test_a_closed_client_may_be_used_again(stack: Either, counter: str) -> None:
-    with stack.integers(counter=counter, **FIRST) as integers:
-        assert integers.next() == 1
-        integers.close()
-        assert integers.next() == 4
-
-
 def test_the_fixture_is_three_regions(integers_stack: Stack) -> None:
     integers = integers_stack.integers()
 
@@ -543,17 +536,6 @@ def test_a_key_is_forgotten_after_24_hours(integers_stack: Stack) -> None:
     assert integers.next(key="cart-1") == first
     integers_stack.tick(200)
     assert integers.next(key="cart-1") == first + 3
-
-
-def test_callers_create_counters_up_to_a_bound() -> None:
-    with Stack(["us-east-1"], counters=["orders"], max_counters=2) as stack:
-        integers = stack.integers()
-        assert integers.create("invoices")
-        assert "fewer than 2 (the setting maxCounters)" in error_of(lambda: integers.create("tickets"))
-    with Stack() as stack:
-        failed = error_of(lambda: stack.integers().create("tickets"))
-    assert failed.startswith("Refused: us-east-1 refuses the request: 403: counters can't be created")
-    assert "It needs the setting `openCounters`" in failed
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 from global_integers.minting.api import PAUSED
@@ -33,10 +34,12 @@ def url() -> Generator[str]:
         yield f"{server.url}/"
 
 
-def test_the_table_has_a_row_for_each_region(url: str) -> None:
-    urls = {"us-east-1": f"{url}1/", "eu-west-1": f"{url}2/"}
+def outputs_of(*urls: str) -> dict[str, Any]:
+    return {"regions": list(LAYOUT), "layout": LAYOUT, "urls": dict(zip(LAYOUT, urls, strict=True))}
 
-    outputs = {"regions": list(LAYOUT), "layout": LAYOUT, "urls": urls}
+
+def test_the_table_has_a_row_for_each_region(url: str) -> None:
+    outputs = outputs_of(f"{url}1/", f"{url}2/")
     lines = table(outputs, mint_everywhere(outputs)).splitlines()
     shown = [*lines[:2], *lines[2::2]]
 
@@ -47,16 +50,12 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
         ["eu-west-1", "2", "2"],
     ]
     assert [re.split("  +", row)[3] for row in shown[2:]] == ["1, 3, 5, 7, 9", "2, 4, 6, 8, 10"]
-    assert lines[3::2] == [f"  {url}" for url in urls.values()]
+    assert lines[3::2] == [f"  {url}" for url in outputs["urls"].values()]
 
 
 @pytest.mark.parametrize("paused", ["paused", "api"], ids=["at a Function URL", "behind an HTTP API"])
 def test_a_paused_region_is_shown_as_such(url: str, paused: str) -> None:
-    outputs = {
-        "regions": list(LAYOUT),
-        "layout": LAYOUT,
-        "urls": {"us-east-1": f"{url}{paused}/", "eu-west-1": f"{url}2/"},
-    }
+    outputs = outputs_of(f"{url}{paused}/", f"{url}2/")
     minted = mint_everywhere(outputs)
 
     assert minted == {"us-east-1": [], "eu-west-1": [2, 4, 6, 8, 10]}
@@ -66,14 +65,9 @@ def test_a_paused_region_is_shown_as_such(url: str, paused: str) -> None:
     ]
 
 
-def test_the_client_says_it_in_the_same_words(url: str) -> None:
-    with pytest.raises(Paused, match=f"answers 429: {PAUSED}$"):
-        mint(f"{url}paused/")
-
-
 def test_if_all_are_paused_it_says_so(url: str) -> None:
     with pytest.raises(LocalError, match=r"all regions are paused: run .* -m local up as before"):
-        mint_everywhere({"regions": ["us-east-1"], "urls": {"us-east-1": f"{url}paused/"}})
+        mint_everywhere(outputs_of(*[f"{url}paused/"] * 2))
 
 
 def test_it_uses_no_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,13 +76,20 @@ def test_it_uses_no_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert mint(f"{url}1/") == 1
 
 
-def test_urls_that_take_signed_requests_only_are_explained(url: str) -> None:
-    with pytest.raises(
-        LocalError, match=r"signed requests only .*\n.*run .* -m local up as before, but with: -c authorization=NONE"
-    ):
-        mint(url, "signed")
-
-
-def test_another_error_is_the_servers(url: str) -> None:
-    with pytest.raises(OSError, match="500"):
-        mint(url)
+@pytest.mark.parametrize(
+    ("path", "error", "said"),
+    [
+        ("paused/", Paused, f"answers 429: {PAUSED}$"),  # as the client says it
+        (
+            "signed/",
+            LocalError,
+            r"signed requests only \(authorization: AWS_IAM\).*\n.*run .* -m local up as before, but with: "
+            "-c authorization=NONE",
+        ),
+        ("", OSError, "500"),
+    ],
+    ids=["paused", "signed", "another error"],
+)
+def test_what_keeps_it_from_minting_is_said(url: str, path: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        mint(url + path)

@@ -13,7 +13,7 @@ import pytest
 from local.aws_clients import Aws
 from local.paths import command
 from proof.faulty_server import Request, Response, Server, json_response
-from tests.local.machine import HANGING, Machine, chosen, up
+from tests.local.machine import HANGING, Machine, chosen, mint, up
 
 HOME, OTHER = "us-east-1", "eu-west-1"
 MINT = "global-integers-dev-mint"
@@ -199,9 +199,9 @@ def test_after_a_kill_of_the_server_it_says_how_to_go_on(pair: Machine) -> None:
 
 
 def test_an_interrupted_first_up_is_named(fresh: Machine) -> None:
-    with fresh.start(*fresh.command(HOME)) as process:
+    with fresh.start(*fresh.command(HOME, OTHER)) as process:
         assert process.stdout is not None
-        assert next((line for line in process.stdout if "created   Table" in line), None)
+        assert next((line for line in process.stdout if "created   RolePolicy" in line), None)
         process.kill()
         process.communicate(timeout=HANGING)
 
@@ -209,6 +209,7 @@ def test_an_interrupted_first_up_is_named(fresh: Machine) -> None:
 
     assert (shown.returncode, shown.stdout) == (1, "")
     assert shown.stderr.startswith("error: the first `up` of stack dev has not finished; to continue it: ")
+    assert mint(up(fresh, HOME, OTHER).outputs()["urls"][OTHER])[1]["integer"] == 2
 
 
 def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:

@@ -7,17 +7,16 @@ import runpy
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from global_integers import AsyncIntegers
+from global_integers import AsyncCounter, AsyncIntegers
 from global_integers.testing import Stack
 
 from local.paths import ROOT
@@ -27,6 +26,7 @@ from tests.recipes.recipe_page import HANG, SET_UP, blocks
 
 (_, SHOP), (_, START), (_, CURL) = blocks("Order numbers in a FastAPI service")
 URL = "http://127.0.0.1:8000/orders"
+Order = Callable[[], Awaitable[httpx.Response]]
 
 
 @contextmanager
@@ -104,77 +104,44 @@ def test_a_thousand_orders_of_two_hundred_at_once(machine: Machine, tmp_path: Pa
         assert len(set(ordered(url, 1000, at_once=200))) == 1000
 
 
-class Region:
-    """Mints without a server, or knows no counter."""
-
-    def __init__(self) -> None:
-        self.free = count(1)
-        self.absent = False
-
-    def respond(self, request: httpx.Request) -> httpx.Response:
-        if self.absent:
-            headers = {"Content-Type": "application/problem+json"}
-            return httpx.Response(404, headers=headers, content=b'{"detail": "there is no counter"}')
-        block = [next(self.free) for _ in range(int(request.url.params["count"]))]
-        of = {"counter": "orders", "region": "eu-west-1", "stride": 1}
-        return httpx.Response(200, json={**of, "first": block[0], "last": block[-1], "count": len(block)})
-
-    def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=httpx.MockTransport(self.respond))
-
-
-@pytest.fixture
-def region(monkeypatch: pytest.MonkeyPatch) -> Region:
-    """The only region of the environment's stack."""
-    region = Region()
-    original: Callable[..., Any] = AsyncIntegers.from_env
-    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", '{"eu-west-1": "http://eu-west-1.test/"}')
-    monkeypatch.setattr(AsyncIntegers, "from_env", partial(original, http=region.client))
-    return region
+@asynccontextmanager
+async def shop(stack: Stack, folder: Path) -> AsyncGenerator[tuple[AsyncCounter, Order]]:
+    """Run the service in this process, on a stack in memory. Yields its counter, and what places an order."""
+    (folder / "shop.py").write_text(SHOP)
+    app = runpy.run_path(str(folder / "shop.py"))["app"]
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AsyncIntegers, "from_env", stack.async_integers)
+        async with app.router.lifespan_context(app), http:
+            yield app.state.numbers, partial(http.post, "/orders", json={"item": "tea"})
 
 
 @pytest.mark.slow
-def test_orders_have_numbers_of_their_own_or_are_refused(region: Region, tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(SHOP)
-    app = runpy.run_path(str(tmp_path / "shop.py"))["app"]
-
+def test_orders_have_numbers_of_their_own_or_are_refused(integers_stack: Stack, tmp_path: Path) -> None:
     async def take() -> tuple[list[httpx.Response], httpx.Response]:
-        transport = httpx.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://shop.test") as http,
-        ):
-            taken = await asyncio.gather(*(http.post("/orders", json={"item": "tea"}) for _ in range(100)))
-            region.absent = True
-            app.state.numbers.drop()
-            return taken, await http.post("/orders", json={"item": "tea"})
+        async with shop(integers_stack, tmp_path) as (numbers, order):
+            taken = await asyncio.gather(*(order() for _ in range(100)))
+            integers_stack.delete("orders")
+            numbers.drop()
+            return taken, await order()
 
     taken, refused = asyncio.run(take())
     assert len({answer.json()["number"] for answer in taken}) == 100
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
 
 
-def test_an_order_waits_for_one_silent_region_but_not_for_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(SHOP)
-    stack = Stack(counters=["orders"])
-    monkeypatch.setattr(AsyncIntegers, "from_env", stack.async_integers)
-    app = runpy.run_path(str(tmp_path / "shop.py"))["app"]
-
+def test_an_order_waits_for_one_silent_region_but_not_for_all(integers_stack: Stack, tmp_path: Path) -> None:
     async def take() -> tuple[list[int], float]:
-        transport = httpx.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://shop.test") as http,
-        ):
+        async with shop(integers_stack, tmp_path) as (numbers, order):
             statuses: list[int] = []
-            began = stack._clock()
+            began = 0.0
             for silent in (0, 1, 3):
-                for region in stack.regions[:silent]:
+                for region in integers_stack.regions[:silent]:
                     region.fail("timeout")
-                app.state.numbers.drop()
-                began = stack._clock()
-                statuses.append((await http.post("/orders", json={"item": "tea"})).status_code)
-            return statuses, stack._clock() - began
+                numbers.drop()
+                began = integers_stack._clock()
+                statuses.append((await order()).status_code)
+            return statuses, integers_stack._clock() - began
 
     statuses, seconds = asyncio.run(take())
     assert statuses == [201, 201, 503]

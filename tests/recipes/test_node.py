@@ -13,6 +13,7 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import ROOT
+from tests.local.callers import allowing, user
 from tests.local.machine import Machine
 from tests.recipes.conftest import as_a_new_user
 from tests.recipes.recipe_page import HANG, STRIDE, Result, blocks
@@ -24,10 +25,6 @@ LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_t
 ((_, GENERATE),) = blocks("Typed clients")
 TYPED = (HERE / "typed.ts").read_text()
 
-ALLOWED = (
-    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
-    '"Action": ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"], "Resource": "*"}]}'
-)
 CALL = """
 import { mint } from "./mint.ts";
 for (const key of JSON.parse(process.argv[2]!)) console.log(await mint("orders", key ?? undefined));
@@ -100,10 +97,7 @@ def minting(project: Project) -> Project:
 def signed(machine: Machine) -> Generator[dict[str, str]]:
     """The keys of a user who may call the regions' URLs, which nobody else may."""
     aws = Aws(machine.endpoint)
-    iam: Any = aws.client("iam", "us-east-1")
-    iam.create_user(UserName="node")
-    iam.put_user_policy(UserName="node", PolicyName="mint", PolicyDocument=ALLOWED)
-    key = iam.create_access_key(UserName="node")["AccessKey"]
+    keys = user(aws, allowing("lambda:InvokeFunctionUrl") + allowing("lambda:InvokeFunction"))
 
     def allow(who: str) -> None:
         for region in machine.outputs()["urls"]:
@@ -113,11 +107,8 @@ def signed(machine: Machine) -> Generator[dict[str, str]]:
             )
 
     allow("AWS_IAM")
-    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    yield {"AWS_ACCESS_KEY_ID": keys.access_key, "AWS_SECRET_ACCESS_KEY": keys.secret_key}
     allow("NONE")  # the other tests don't sign
-    iam.delete_access_key(UserName="node", AccessKeyId=key["AccessKeyId"])
-    iam.delete_user_policy(UserName="node", PolicyName="mint")
-    iam.delete_user(UserName="node")
 
 
 def through(relay: Relay, machine: Machine) -> dict[str, str]:

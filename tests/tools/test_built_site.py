@@ -27,14 +27,8 @@ def site(folder: Path, page: str, style: str = "") -> list[str]:
         ('<link rel="next" href="missing.html">', "index.html links to missing.html, which is not there"),
         ('<img src="missing.png">', "index.html loads missing.png, which is not there"),
         ('<script src="//cdn.example/x"></script>', "index.html loads //cdn.example/x from elsewhere"),
-        (
-            '<script src="https://cdn.example/x"></script>',
-            "index.html loads https://cdn.example/x from elsewhere",
-        ),
-        (
-            '<img srcset="style.css 1x, https://a.example/b 2x">',
-            "index.html loads https://a.example/b from elsewhere",
-        ),
+        ('<script src="https://cdn.example/x"></script>', "index.html loads https://cdn.example/x from elsewhere"),
+        ('<img srcset="style.css 1x, https://a.example/b 2x">', "index.html loads https://a.example/b from elsewhere"),
         ('<link rel="preconnect" href="https://f.example">', "index.html loads https://f.example from elsewhere"),
         ('<p style="background: url(https://a.example/b)">', "index.html loads https://a.example/b from elsewhere"),
         ('<style>@import "https://f.example/c";</style>', "index.html loads https://f.example/c from elsewhere"),

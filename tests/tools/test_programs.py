@@ -37,17 +37,7 @@ def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
     assert {*files.values()} == marks
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
     environment |= {"PATH": str(path)} | ({"CI": ci} if ci else {})
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-n0",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "needs",
-        *map(str, files),
-    ]
+    command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "-m", "needs", *map(str, files)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 

@@ -20,8 +20,6 @@ from local.operator_commands import mint
 from local.paths import LocalError
 from local.stack import State
 from tests.local.callers import allowing, document
-from tests.local.machine import HANGING, Machine, up
-from tests.local.machine import mint as ask
 from tests.local.registrations import HOME, create_bare_table, previewed, registration, role, table
 from tests.local.registrations import up as apply
 
@@ -150,28 +148,10 @@ def test_a_table_that_a_killed_run_had_half_made_is_completed(aws: Aws, name: st
     assert backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") == "ENABLED"
 
 
-def test_a_resource_that_cant_be_made_here_is_named(folder: Path) -> None:
+def test_a_resource_or_question_that_is_not_for_here_is_named(folder: Path) -> None:
     engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
 
     with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/resources/"):
         engine.create(registration("aws:sqs/queue:Queue", "my-queue", {}))
-
-
-def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
-    engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
-
     with pytest.raises(LocalError, match=r"aws:ec2/getAmi:getAmi: .*local/resources/"):
         engine.call("aws:ec2/getAmi:getAmi", {})
-
-
-@pytest.mark.long
-def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
-    with fresh.start(*fresh.command(HOME, OTHER)) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "created   RolePolicy" in line:
-                process.kill()
-                break
-        process.communicate(timeout=HANGING)
-
-    assert ask(up(fresh, HOME, OTHER).outputs()["urls"][OTHER])[1]["integer"] == 2

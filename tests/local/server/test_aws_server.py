@@ -41,11 +41,6 @@ def test_a_server_that_is_busy_is_waited_for(
         assert not found.done(), "it can't answer"
         os.kill(started.pid, signal.SIGCONT)
         assert found.result() == started
-    monkeypatch.setattr(process, "START_TIMEOUT", 0)
-    monkeypatch.setattr(BackgroundService, "answers", lambda *_: False)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    with pytest.raises(LocalError, match=r"runs, but hasn't answered .* wait, and repeat the command\. Only if"):
-        aws_server.running()
-    assert aws_server.SERVICE.alive(started.pid)
     aws_server.SERVICE.stop()
     assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
 

@@ -124,6 +124,8 @@ def test_all_is_as_before(fresh: Machine, sign: signal.Signals) -> None:
         time.sleep(0.05)
     mint(urls[EU], "made-later", "PUT")
     mint(urls[US], "orders?count=5")
+    key = {"Idempotency-Key": "order-1"}
+    keyed = mint(urls[US], headers=key)
     before = described(aws)
 
     fresh.kill(sign)
@@ -134,6 +136,7 @@ def test_all_is_as_before(fresh: Machine, sign: signal.Signals) -> None:
     assert described(Aws(fresh.endpoint)) == before
     assert not {"created", "updated", "replaced", "deleted"} & {*again.stdout.split()}
     assert fresh.outputs()["urls"] == urls
+    assert mint(urls[US], headers=key) == keyed
     assert mint(urls[US], "orders")[1]["integer"] == 11
     assert mint(urls[EU], "made-later")[1]["integer"] == 2
 
@@ -189,24 +192,6 @@ def test_a_call_goes_on_at_the_same_url(mortal: Machine) -> None:
         running.result(HANGING)
 
     assert seen == sorted({*seen})
-
-
-def test_a_repeated_key_is_known_after_a_kill(mortal: Machine) -> None:
-    (url,) = mortal.outputs()["urls"].values()
-    client: Any = Aws(mortal.endpoint).client("dynamodb", US)
-    before = {path: mint(url, path)[1] for path in ("", "orders")}
-    first = keyed(url)
-    assert client.list_tables()["TableNames"]
-
-    mortal.kill()
-    assert mortal.up(US).returncode == 0
-
-    assert keyed(url) == first
-    assert mint(url)[1]["integer"] > max(before[""]["integer"], first)
-
-
-def keyed(url: str) -> int:
-    return mint(url, headers={"Idempotency-Key": "order-1"})[1]["integer"]
 
 
 def of_another_boot(journal: str) -> str:

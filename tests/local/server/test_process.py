@@ -74,9 +74,8 @@ def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeyp
     assert service.recorded() == slow
 
     monkeypatch.setattr(process, "START_TIMEOUT", 0)
-    with pytest.raises(
-        LocalError, match=rf"^the sleeper \(process {slow.pid}\) runs, but .*, end it: kill {slow.pid}\n"
-    ):
+    said = rf"^the sleeper \(process {slow.pid}\) runs, but hasn't answered .* wait, and repeat the command\. Only if"
+    with pytest.raises(LocalError, match=rf"{said} .*, end it: kill {slow.pid}\n"):
         service.running("http://127.0.0.1:1")
     assert service.alive(slow.pid)
     service.stop()

@@ -122,14 +122,6 @@ def test_a_wrong_signature_is_refused(url: str, keys: Credentials) -> None:
     assert post(url, keys, later=timedelta(minutes=6)) == 403
 
 
-def test_the_demo_says_what_it_needs(signed: Machine) -> None:
-    shown = signed.run("demo")
-
-    assert shown.returncode == 1
-    assert "authorization: AWS_IAM" in shown.stderr
-    assert "-c authorization=NONE" in shown.stderr
-
-
 def commands() -> list[dict[str, str]]:
     """Return the options of the page's commands, by their names in Lambda's API."""
     section = (ROOT / "docs" / "runbook.md").read_text().partition("## Make a public stack private")[2]

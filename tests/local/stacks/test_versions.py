@@ -166,14 +166,6 @@ def test_the_good_build_is_deployed_again(machine: Machine, callers: Clients) ->
     assert "replaced" not in again
 
 
-def test_another_memory_size_is_another_version(machine: Machine, callers: Clients) -> None:
-    before = versions(machine)
-    up(machine, "-c", "memorySize=512")
-
-    assert [now - then for now, then in zip(versions(machine), before, strict=True)] == [1, 1, 1]
-    callers.wait_for_more(REGIONS, 10)
-
-
 def test_the_way_back_is_one_event(machine: Machine, callers: Clients) -> None:
     up(machine)
     before = versions(machine)
