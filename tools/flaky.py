@@ -21,8 +21,11 @@ TIMES = 10
 BUSY_PER_PROCESSOR = 2
 SLOWEST = (
     "tests/local/stacks/test_changing_regions.py",
-    "tests/local/test_interrupt.py",
+    "tests/local/server/test_journal.py",
     "tests/local/apigateway",
+    "tests/local/test_environment.py",
+    "tests/local/test_interrupt.py",
+    "tests/recipes",
     "tests/proof/chaos/test_chaos.py::test_clients_of_the_other_regions_see_no_failure",
 )
 """Where the long tests are that are run, too."""

@@ -135,7 +135,6 @@ def integers(done: Result) -> list[int]:
     return list(map(int, done.stdout.split()))
 
 
-@pytest.mark.long
 def test_the_lock_has_checksums_and_names_no_registry() -> None:
     packages = {name: of for name, of in LOCK.items() if name}
 
@@ -144,7 +143,6 @@ def test_the_lock_has_checksums_and_names_no_registry() -> None:
     assert [name for name, of in packages.items() if "resolved" in of] == []
 
 
-@pytest.mark.long
 def test_what_the_page_installs_is_locked() -> None:
     named = {name for line in (INSTALL + GENERATE).splitlines() if "npm install" in line for name in line.split()[2:]}
 
