@@ -340,8 +340,14 @@ def test_nothing_is_replaced_before_another_name_is_refused() -> None:
 # The words of a preview.
 
 LABELS = {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"}
-BEFORE = {**DESIRED, "regions": [*LABELS], "counters": ["integers"], "defaultCounter": "integers", "floors": {}}
-BEFORE["tableLabels"] = LABELS
+BEFORE: dict[str, Any] = {
+    **DESIRED,
+    "regions": [*LABELS],
+    "counters": ["integers"],
+    "floors": {},
+    "tableLabels": LABELS,
+    "defaultCounter": "integers",
+}
 COUNTERS = {"integers": {"epoch": 3, "base": 1}}
 RECORDED = StoredRecord(
     token=TOKEN,
