@@ -385,11 +385,11 @@ def test_no_failure_takes_real_time(fault: Fault, integers_stack: Stack, monkeyp
 def test_a_caller_goes_on_whenever_another_thread_closes(
     integers_stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def looked(threads: Threads) -> int:
+    def advanced(threads: Threads) -> int:
         threads.__dict__["generation"] += 1
         return threads.__dict__["generation"]
 
-    generation = property(looked, lambda threads, value: threads.__dict__.update(generation=value))
+    generation = property(advanced, lambda threads, value: threads.__dict__.update(generation=value))
     monkeypatch.setattr(Threads, "generation", generation, raising=False)
     assert integers_stack.integers().next() == 1
 

@@ -18,8 +18,8 @@ from pulumi_aws import ProviderArgs
 
 from local.command_line import main
 from local.paths import ROOT
+from tests.docs.test_pages import CONTRIBUTORS, PAGES
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = {page.name: page.read_text() for page in PAGES}
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
@@ -52,9 +52,10 @@ def starts(start: str, command: str) -> bool:
 
 
 def test_every_make_target_that_is_named_exists() -> None:
-    named = {name for text in TEXT.values() for name in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)}
+    texts = (*TEXT.values(), *(page.read_text() for page in CONTRIBUTORS))
+    named = {name for text in texts for name in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)}
 
-    assert {"demo", "test", "down"} <= named
+    assert {"demo", "test", "down", "check", "lock"} <= named
     assert named <= set(TARGETS)
 
 

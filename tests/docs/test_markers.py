@@ -54,16 +54,8 @@ def test_tests_are_marked_by_what_they_use(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs\n  server\n  slow\n  long\n")
-    options = (
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "tests.markers",
-        "-m",
-        "not server and not slow and not long",
-        str(tmp_path),
-    )
-    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--strict-markers", "-q", *options]
+    plugins = ["-pno:cacheprovider", "-ptests.markers", "-m", "not server and not slow and not long"]
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--strict-markers", "-q", *plugins, tmp_path]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # their imports take most of the time
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 

@@ -11,6 +11,7 @@ from local import operator_commands
 from local.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTORS = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")]
 README = PAGES[0].read_text()
 DRAWINGS = sorted((ROOT / "docs").glob("*.svg"))
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
@@ -18,7 +19,7 @@ TABLE = re.findall(r"^\| `([\w/.]+)` \| ", ARCHITECTURE, re.MULTILINE)
 LIST = re.findall(r"^\d\. `([\w/.]+)`:", ARCHITECTURE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *CONTRIBUTORS], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, _, anchor in re.findall(r"\]\(((?!https?:)[^)#]*)(#([^)]*))?\)", page.read_text()):
         linked = page.parent / target if target else page

@@ -13,7 +13,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 
 
 def recipe(target: str) -> str:
@@ -21,19 +20,6 @@ def recipe(target: str) -> str:
     match = re.search(rf"^{target}:.*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE)
     assert match, target
     return match[1].replace("$(BIN)", ".venv/bin")
-
-
-def test_the_commands_that_are_named_exist() -> None:
-    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / page).read_text(), re.M)}
-
-    assert {"check", "test", "lock"} <= named
-    assert all(recipe(name) for name in named)
-
-
-def test_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", (ROOT / page).read_text()):
-            assert (ROOT / target).exists(), f"{page}: {target}"
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -97,32 +97,24 @@ def retired(names: Iterable[str]) -> list[str]:
     return [f"{name}: {RETIRED[word]}" for name in sorted(set(names)) for word in sorted(words(name) & RETIRED.keys())]
 
 
-def names_in(program: Path) -> Iterator[str]:
-    """Yield what a program calls things: also strings that could be names, such as keys of objects."""
-    for node in ast.walk(ast.parse(program.read_text())):
-        match node:
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-            case ast.keyword(arg=str(name)) | ast.alias(asname=str(name)):
-                yield name
-            case ast.Constant(value=str(text)) if re.fullmatch(r"[A-Za-z_][\w/.-]*", text):
-                yield text
-            case _:
-                pass
-
-
-def defined_in(program: Path) -> Iterator[str]:
-    """Yield the names of what a program defines: variables, arguments, attributes, functions and classes."""
+def names_in(program: Path) -> tuple[set[str], set[str]]:
+    """Return the names of what a program defines; and all others in it, with strings that could be names, like keys."""
+    defined, used = set[str](), set[str]()
     for node in ast.walk(ast.parse(program.read_text())):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
+                defined.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
+                defined.add(name)
+            case (
+                ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)) | ast.alias(asname=str(name))
+            ):
+                used.add(name)
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[A-Za-z_][\w/.-]*", text):
+                used.add(text)
             case _:
                 pass
+    return defined, used
 
 
 def names_in_source(text: str) -> list[str]:
@@ -160,8 +152,9 @@ def test_no_file_and_no_program_has_a_retired_name() -> None:
         if path == Path(__file__) or name == "CHANGELOG.md":
             continue
         if path.suffix == ".py":
-            wrong = retired(set(names_in(path)) - MEANT.get(name, set()))
-            wrong += sorted(EMPTY & {defined.strip("_") for defined in defined_in(path)})
+            defined, used = names_in(path)
+            wrong = retired((defined | used) - MEANT.get(name, set()))
+            wrong += sorted(EMPTY & {each.strip("_") for each in defined})
             wrong += [path.stem] if path.stem.removeprefix("test_") in MODULES else []
         else:
             wrong = retired(READERS[path.suffix](path.read_text())) if path.suffix in READERS else []
@@ -234,22 +227,8 @@ def replies() -> dict[str, Any]:
     outcome = Outcome(register("a", "b"), ("b",), created=True)
     scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
-    without_run = dict.fromkeys(
-        (
-            "checked",
-            "released",
-            "unmoved",
-            "paused",
-            "back",
-            "stay",
-            "reason",
-            "position",
-            "perSecond",
-            "unreachable",
-            "next",
-        ),
-        "a",
-    )
+    of_releases = ("checked", "released", "unmoved", "paused", "back", "stay", "reason")
+    without_run = dict.fromkeys((*of_releases, "position", "perSecond", "unreachable", "next"), "a")
     return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), **without_run}
 
 

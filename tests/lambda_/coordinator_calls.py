@@ -11,14 +11,7 @@ from typing import Any, Protocol
 import coordinate.handler
 import pytest
 from aws_client.service import DynamoDB, ServiceError, set_deadline
-from coordinate.dynamodb.encoding import (
-    attributes_of,
-    copy_of,
-    item_of,
-    item_values,
-    record_of,
-    register_of,
-)
+from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from global_integers_core.names import CHECK_COUNTER

@@ -51,13 +51,7 @@ class Ask(Protocol):
     """`ask("GET", "/orders", "eu-west-1")` sends the minting function a Function URL's event."""
 
     def __call__(
-        self,
-        method: str = "GET",
-        path: str = "/",
-        region: str = HOME,
-        *,
-        warm: bool = False,
-        **headers: str,
+        self, method: str = "GET", path: str = "/", region: str = HOME, *, warm: bool = False, **headers: str
     ) -> Response:
         """Return the response of a cold function, or of the one that ran last if `warm`.
 
@@ -166,12 +160,7 @@ def ask(stack: Stack) -> Ask:
     event = json.loads((Path(__file__).parent / "events" / "get.json").read_text())
 
     def ask(
-        method: str = "GET",
-        path: str = "/",
-        region: str = HOME,
-        *,
-        warm: bool = False,
-        **headers: str,
+        method: str = "GET", path: str = "/", region: str = HOME, *, warm: bool = False, **headers: str
     ) -> Response:
         stack.monkeypatch.setenv("AWS_REGION", region)
         stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)

@@ -25,10 +25,7 @@ from proof.bench.runtime_api import FunctionError, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only")]
 
 HOME, OTHER = REGIONS = ("us-east-1", "eu-west-1")
 EVENTS = Path(__file__).parent / "events"

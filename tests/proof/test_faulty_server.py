@@ -156,20 +156,25 @@ def test_chance_is_repeated_with_its_seed() -> None:
     assert {*first} == {200, 500, 502, 503}
 
 
-def test_a_late_request_is_carried_out_without_its_caller() -> None:
+@pytest.mark.parametrize(
+    ("faults", "carried_out"),
+    [([Fault(hold=True), Fault(delay=(0.01, 0.01))], [True]), ([Fault(hold=True, end="close")], [])],
+)
+def test_a_request_is_held_until_its_caller_hangs_up(faults: list[Fault], carried_out: list[bool]) -> None:
+    """It may then be carried out late, without its caller."""
     calls: list[bool] = []
 
     async def handler(request: Request) -> Response:
         calls.append(request.gone())
         return await done(request)
 
-    with Server(handler, [Fault(hold=True), Fault(delay=(0.01, 0.01))]) as server:
+    with Server(handler, faults) as server:
         with connection_to(server) as caller:
             caller.request("POST", "/", b"{}")
             server.until(lambda: bool(server.requests))
         server.until(lambda: not server.open)
 
-    assert calls == [True]
+    assert calls == carried_out
 
 
 def test_a_request_is_held_until_its_fault_is_removed() -> None:
@@ -183,15 +188,6 @@ def test_a_request_is_held_until_its_fault_is_removed() -> None:
         caller.sock.settimeout(PATIENCE)
         server.faults[:] = [later]  # another one strikes it then
         assert caller.getresponse().status == 503
-
-
-def test_a_request_is_held_until_its_caller_hangs_up() -> None:
-    held = Fault(hold=True, end="close")
-    with Server(done, [held]) as server:
-        with connection_to(server) as caller:
-            caller.request("POST", "/", b"{}")
-            server.until(lambda: bool(server.requests))
-        server.until(lambda: not server.open)
 
 
 def test_what_drips_has_no_end() -> None:

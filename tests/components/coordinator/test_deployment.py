@@ -61,20 +61,9 @@ def desired() -> dict[str, Any]:
 
 
 def test_the_desired_state_has_all_that_the_coordinator_needs(desired: dict[str, Any]) -> None:
-    assert desired == {
-        "regions": [HOME],
-        "leaving": [],
-        "counters": ["orders", "invoices", "a", "-check"],
-        "floors": {"orders": 5_000_000, "*": 7},
-        "window": 100_000_000,
-        "headroom": 10_000,
-        "scheduleMinutes": 5,
-        "tableLabels": {HOME: LABEL},
-        "layoutsLabel": HERE,
-        "firstLayoutsLabel": HERE,
-        "defaultCounter": "orders",
-        "defaultChosen": False,
-    }
+    counters, floors = ["orders", "invoices", "a", "-check"], {"orders": 5_000_000, "*": 7}
+    own = {"regions": [HOME], "counters": counters, "floors": floors, "tableLabels": {HOME: LABEL}}
+    assert desired == {**STOOD, **own}
 
 
 def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,15 +75,9 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
     """Run the program so that it asks for `STOOD`, with these changes."""
-    wanted: dict[str, Any] = {
-        "regions": [HOME, OTHER],
-        "counters": ["orders"],
-        "floors": {"*": 7},
-        "protect": protect,
-        **changed,
-    }
+    wanted: dict[str, Any] = {"regions": [HOME, OTHER], "counters": ["orders"], "floors": {"*": 7}, "protect": protect}
     try:
-        return deploy(config(**wanted), aws=provider), None
+        return deploy(config(**wanted | changed), aws=provider), None
     except Exception as error:  # what the program ended with
         return Deployment(provider.resources, {}), error
 
@@ -378,17 +361,14 @@ def test_nothing_is_replaced_before_another_name_is_refused() -> None:
 
 # The words of a preview.
 
+LABELS = {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"}
 BEFORE: dict[str, Any] = {
-    "regions": ["us-east-1", "eu-west-1", "us-west-2"],
-    "leaving": [],
+    **DESIRED,
+    "regions": [*LABELS],
     "counters": ["integers"],
     "floors": {},
-    "window": 100_000_000,
-    "headroom": 10_000,
-    "scheduleMinutes": 5,
-    "tableLabels": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
+    "tableLabels": LABELS,
     "defaultCounter": "integers",
-    "defaultChosen": False,
 }
 COUNTERS = {"integers": {"epoch": 3, "base": 1}}
 RECORDED = StoredRecord(
@@ -403,17 +383,14 @@ RECORDED = StoredRecord(
     counters=COUNTERS,
 )
 
-
 STARTED = replace(RECORDED, reconciled=False)
 LEFT = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
 BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")})
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
-def words(record: StoredRecord = RECORDED, **asked: Any) -> str:
-    if asked.pop("open_counters", False):
-        return changes({**BEFORE, **asked}, record, open_counters=True)
-    return changes({**BEFORE, **asked}, record)
+def words(record: StoredRecord, *, open_counters: bool = False, **asked: Any) -> str:
+    return changes({**BEFORE, **asked}, record, open_counters=open_counters)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +410,7 @@ def words(record: StoredRecord = RECORDED, **asked: Any) -> str:
         (RECORDED, {"regions": ["eu-west-1", "us-east-1", "us-west-2"]}, "integers: epoch 3 → 4, gap about 30,000"),
         (
             RECORDED,
-            {"tableLabels": {**BEFORE["tableLabels"], "eu-west-1": ""}},
+            {"tableLabels": {**LABELS, "eu-west-1": ""}},
             "integers: epoch 3 → 4, gap up to 300,000,000, more where windows have grown; lost tables: eu-west-1",
         ),
         (RECORDED, {"counters": ["integers", "orders"]}, "new counters: orders"),
@@ -490,18 +467,8 @@ def test_only_some_of_many_counters_are_named() -> None:
     assert "; 5 more counters likewise; " in text
 
 
-ASKED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
-DONE = StoredRecord(
-    token=TOKEN,
-    number=7,
-    follows=FOLLOWED,
-    requested=1_794_000_000,
-    desired=ASKED,
-    default_counter="b",
-    default_before="a",
-    reconciled=True,
-    counters={},
-)
+ASKED: dict[str, Any] = {"regions": ["us-east-1", "eu-west-1"], "leaving": ["us-west-2"], "defaultCounter": "b"}
+DONE = replace(RECORDED, requested=1_794_000_000, desired=ASKED, default_counter="b", default_before="a", counters={})
 
 
 def test_equal_desired_states_are_the_same_text() -> None:
@@ -512,22 +479,7 @@ def test_equal_desired_states_are_the_same_text() -> None:
 
 
 def test_a_record_is_read_from_its_item() -> None:
-    item = {
-        "counter": {"S": "/deployment"},
-        "layoutsId": {"S": "an id"},
-        "token": {"S": TOKEN},
-        "number": {"N": "7"},
-        "follows": {"S": FOLLOWED},
-        "requested": {"N": "1794000000"},
-        "desired": {"S": canonical(ASKED)},
-        "defaultCounter": {"S": "b"},
-        "defaultBefore": {"S": "a"},
-        "reconciled": {"BOOL": True},
-        "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
-    }
-
-    assert record_of(json.dumps(item)) == StoredRecord(
-        TOKEN, 7, FOLLOWED, 1_794_000_000, ASKED, "b", "a", reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
-    )
+    item = recorded(ASKED, before="a")
+    assert record_of(json.dumps(item)) == replace(DONE, counters={"orders": {"epoch": 3, "base": 1}})
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE

@@ -22,11 +22,6 @@ TWO = THREE[:2]
 
 
 @pytest.fixture(scope="module")
-def off() -> Deployment:
-    return deploy(config(*TWO))
-
-
-@pytest.fixture(scope="module")
 def on() -> Deployment:
     """In two regions."""
     return deploy(config(*TWO, apiGateway=True))
@@ -43,12 +38,10 @@ def body(deployment: Deployment, region: str) -> dict[str, Any]:
     return json.loads(deployment.one(REST_API, region=region).inputs["body"])
 
 
-def test_it_is_off_by_default(off: Deployment) -> None:
+def test_it_is_off_by_default_and_adds_seven_resources_a_region(on: Deployment) -> None:
+    off = deploy(config(*TWO))
     assert [resource for kind in KINDS for resource in off.of(kind)] == []
     assert off.outputs["gatewayUrls"] == {}
-
-
-def test_it_adds_seven_resources_a_region(on: Deployment, off: Deployment) -> None:
     assert len(on.resources) - len(off.resources) == 7 * 2, "one of them the component"
     assert {kind: len(on.of(kind)) for kind in KINDS} == dict.fromkeys(KINDS, 2)
 

@@ -166,22 +166,17 @@ def test_a_region_that_has_left_says_where_to_go(stack: Stack, gateway: Gateway,
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "retry"),
+    "kind",
     [
-        ("ProvisionedThroughputExceededException", 503, True),
-        ("ThrottlingException", 503, True),
-        ("RequestLimitExceeded", 503, True),
-        ("ResourceNotFoundException", 503, True),
-        ("InternalServerError", 503, True),
-        ("AccessDeniedException", 503, True),
+        *("ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"),
+        *("ResourceNotFoundException", "InternalServerError", "AccessDeniedException"),
     ],
 )
-def test_other_refusals_are_problem_documents(kind: str, status: int, retry: bool) -> None:
+def test_other_refusals_are_problem_documents(kind: str) -> None:
     body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": 'a "message"'})
 
     found, headers, document = response_to(integration_of("t"), 400, body)
-    assert (found, document["status"]) == (status, status)
-    assert (headers.get("Retry-After") == "1") == retry
+    assert (found, document["status"], headers["Retry-After"]) == (503, 503, "1")
     assert headers["Content-Type"] == "application/problem+json"
 
 
@@ -279,30 +274,18 @@ def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) 
     assert request["Key"] == {"counter": {"S": key}}
 
 
-@pytest.mark.parametrize(
-    ("header", "refused"),
-    [
-        ("Idempotency-Key", True),
-        ("idempotency-key", True),
-        ("IDEMPOTENCY-KEY", True),
-        ("Idempotency-key", True),
-        ("X-Idempotency-Key", False),
-        ("Idempotency-Keys", False),
-    ],
-)
-def test_a_header_that_is_refused_is_so_however_it_is_spelt(header: str, refused: bool) -> None:
-    """HTTP/1.1 leaves the spelling to the caller, and API Gateway hands it on."""
-    request = request_for("t", path={"counter": "integers"}, header={"Accept": "*/*", header: "", "Host": "h"})
-
-    assert request["Key"] == {"counter": {"S": "" if refused else "integers"}}
-
-
 HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
 
 
 @pytest.mark.parametrize(
     ("header", "value", "refused"),
     [
+        ("Idempotency-Key", "", True),
+        ("idempotency-key", "", True),
+        ("IDEMPOTENCY-KEY", "", True),
+        ("Idempotency-key", "", True),
+        ("X-Idempotency-Key", "", False),
+        ("Idempotency-Keys", "", False),
         ("Sec-Purpose", "prefetch", True),
         ("sec-purpose", "prefetch;prerender", True),
         ("Purpose", "prefetch", True),
@@ -316,7 +299,8 @@ HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
         ("Accept-Purpose", "sec-purpose: prefetch", False),
     ],
 )
-def test_a_prefetch_of_any_browser_is_refused(header: str, value: str, *, refused: bool) -> None:
+def test_a_key_or_a_prefetch_is_refused_however_it_is_spelt(header: str, value: str, *, refused: bool) -> None:
+    """HTTP/1.1 leaves the spelling to the caller, and API Gateway hands it on."""
     sent = {"Accept": "*/*", header: value, "Host": "h"}
     request = request_for("t", path={"counter": "integers"}, header=sent)
 

@@ -1,6 +1,6 @@
 """Each alarm goes off for what it is about, and for nothing else: evaluated over series that AWS could have."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,10 +53,6 @@ def urls(metric: str, by_minute: Mapping[int, float], region: str = OTHER) -> Se
     for minute, value in by_minute.items():
         series.put(region, "AWS/Lambda", metric, {"FunctionName": f"{PREFIX}-mint"}, minute * MINUTE, value)
     return series
-
-
-def answered_5xx(by_minute: Mapping[int, float]) -> Series:
-    return urls("Url5xxCount", by_minute)
 
 
 def throttled(by_minute: Mapping[int, float]) -> Series:
@@ -143,12 +139,14 @@ def test_what_is_counted_in_a_region(key: str, series: Series, goes_off: bool, d
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize(("key", "of"), [("errors", answered_5xx), ("tableThrottles", throttled)], ids=["url", "table"])
+@pytest.mark.parametrize(
+    ("key", "series"), [("errors", urls("Url5xxCount", LASTING)), ("tableThrottles", throttled(LASTING))]
+)
 def test_it_ends_a_quarter_of_an_hour_after_the_last_bad_period(
-    key: str, of: Callable[[Mapping[int, float]], Series], reading: Reading, deployment: Deployment
+    key: str, series: Series, reading: Reading, deployment: Deployment
 ) -> None:
     bad_until = max(LASTING)
-    states = history(alarm(deployment, key, OTHER), of(LASTING), 90, reading=reading)
+    states = history(alarm(deployment, key, OTHER), series, 90, reading=reading)
 
     assert states[bad_until] == "ALARM"
     assert set(states[bad_until + 15 :]) == {"OK"}

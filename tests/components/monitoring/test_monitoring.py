@@ -9,7 +9,6 @@ from coordinate.metrics import NAMESPACE, OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
 from components.monitoring.alarms import ALARMS, alarms
 from components.monitoring.dashboard import body
-from components.monitoring.stack_metrics import COORDINATOR
 from tests.components.aws_answers import (
     ALARM,
     COMPOSITE,
@@ -113,10 +112,6 @@ def test_every_metric_of_an_alarm_or_a_graph_exists(name: str, request: pytest.F
     assert len(used) >= len(EVERY_REGION) * len(deployment.outputs["regions"]) + len(OF_THE_WHOLE)
     assert bool([*lines(deployment)]) == (name != "one")
     assert [metric for metric in used if not exists(deployment, *metric)] == []
-
-
-def test_the_namespace_is_the_coordinators() -> None:
-    assert COORDINATOR == NAMESPACE
 
 
 def test_each_region_has_its_alarms_and_home_the_others(signed: Deployment, elsewhere: Deployment) -> None:

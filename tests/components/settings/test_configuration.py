@@ -251,12 +251,8 @@ def test_the_local_stack_reaches_no_service_of_aws() -> None:
         for r in (*with_gateways().resources, *signed_for().resources)
         if r.custom and r.type != STASH
     }
-    of_cloudwatch = {
-        "cloudwatch/logGroup": "logs",
-        "cloudwatch/eventRule": "events",
-        "cloudwatch/eventTarget": "events",
-    }
-    services = {of_cloudwatch.get(kind, kind.split("/")[0]) for kind in types}
+    named = {"cloudwatch/logGroup": "logs", "cloudwatch/eventRule": "events", "cloudwatch/eventTarget": "events"}
+    services = {named.get(kind, kind.split("/")[0]) for kind in types}
 
     assert "events" in services
     assert services | {"sts"} == set(endpoints)

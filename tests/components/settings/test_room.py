@@ -52,38 +52,13 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
         "firstLayoutsLabel": home,
         "defaultCounter": default,
     }
-    ids = tuple(ID for _ in settings.regions)
+    own, ids, token = tuple(settings.regions), tuple(ID for _ in settings.regions), f"{'f' * 16}/999"
+    register = Register("", ID, MAX_EPOCH, own, ids, MAX_INTEGER, MAX_INTEGER, window=10**12, granted=10**10)
     outcomes = {
-        counter: Outcome(
-            Register(
-                counter,
-                ID,
-                MAX_EPOCH,
-                tuple(settings.regions),
-                ids,
-                MAX_INTEGER,
-                MAX_INTEGER,
-                window=10**12,
-                granted=10**10,
-            ),
-            regions,
-            created=True,
-        )
-        for counter in desired["counters"]
+        counter: Outcome(replace(register, counter=counter), regions, created=True) for counter in desired["counters"]
     }
-    record = DeploymentRecord(
-        ID,
-        f"{'f' * 16}/999",
-        MAX_INTEGER,
-        f"{'f' * 16}/999",
-        10**10,
-        desired_state_of(canonical(desired)),
-        default,
-        reconciled=True,
-        restored=True,
-        first_epoch=MAX_EPOCH,
-        first_base=MAX_INTEGER,
-    )
+    record = DeploymentRecord(ID, token, MAX_INTEGER, token, 10**10, desired_state_of(canonical(desired)), default)
+    record = replace(record, reconciled=True, restored=True, first_epoch=MAX_EPOCH, first_base=MAX_INTEGER)
     return replace(record, report=note(outcomes, record)), outcomes
 
 
@@ -108,10 +83,8 @@ def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int
     )
     record, outcomes = at_worst(accepted(regions, named(most, length)))
 
-    size, answer = (
-        stored(record),
-        len(json.dumps(reply(RunResult(outcomes=outcomes, reported=record.desired.counters)))),
-    )
+    size = stored(record)
+    answer = len(json.dumps(reply(RunResult(outcomes=outcomes, reported=record.desired.counters))))
     assert size <= MAX_RECORD
     assert answer <= MAX_REPLY
     assert size > 0.99 * MAX_RECORD or answer > 0.99 * MAX_REPLY, "no more are refused than must be"

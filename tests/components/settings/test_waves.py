@@ -135,11 +135,8 @@ def test_nobody_waits_for_a_region_that_leaves() -> None:
     assert released(release)["leaving"] is True
     assert [check for check in deployment.checks() if checked(check)["region"] == "us-west-2"] == []
     assert not checks & release.dependencies
-    for each in (
-        *deployment.checks(),
-        *(release_of(deployment, region) for region in (ONE, TWO)),
-        deployment.reconcile(),
-    ):
+    others = (release_of(deployment, region) for region in (ONE, TWO))
+    for each in (*deployment.checks(), *others, deployment.reconcile()):
         assert release.urn not in each.dependencies
         assert mint(deployment, "us-west-2").urn not in each.dependencies
 

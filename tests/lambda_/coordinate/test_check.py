@@ -28,6 +28,7 @@ OPEN = register("a", "b")
 ITEMS = items_of(OPEN)
 HEALTHY = MintResponse("200", 200, {"status": "ok"})
 STATUS = MintResponse("200", 200, {"version": "1+f", "build": "3f"})
+FUNCTIONS = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
 
 
 def responded(problem: Problem) -> MintResponse:
@@ -271,8 +272,7 @@ def test_how_a_function_fails_is_told(
         raise ending
 
     monkeypatch.setattr("coordinate.functions.invoke_with_log", invoke)
-    functions = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
-    answer = functions.ask("eu-west-1", "12")("POST", "/-check")
+    answer = FUNCTIONS.ask("eu-west-1", "12")("POST", "/-check")
 
     assert (answer.status, answer.passing) == (0, passing)
     assert text in answer.text
@@ -320,13 +320,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_function_url_is_asked_as_a_caller_asks(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
     host = "abc.lambda-url.eu-west-1.on.aws"
-    functions = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
-    found = functions.ask_url("eu-west-1", f"https://{host}/")("GET", "/-/health")
+    found = FUNCTIONS.ask_url("eu-west-1", f"https://{host}/")("GET", "/-/health")
     assert (found.status, found.document["host"], found.document["path"]) == (200, host, "/-/health")
     assert "/eu-west-1/lambda/aws4_request, SignedHeaders=host;" in found.document["signed"]
 
     monkeypatch.delenv("AWS_ENDPOINT_URL")
-    refused = functions.ask_url("eu-west-1", f"{elsewhere}/")("GET", "/refused")
+    refused = FUNCTIONS.ask_url("eu-west-1", f"{elsewhere}/")("GET", "/refused")
     assert (refused.status, refused.passing) == (403, True), "AWS may not know the new policy yet"
 
 
@@ -334,8 +333,7 @@ def test_a_url_without_a_server_is_asked_again(monkeypatch: pytest.MonkeyPatch, 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    functions = Functions("arn:aws:lambda:us-east-1:000000000000:function:coordinate:deployments", "mint")
-    answer = functions.ask_url("eu-west-1", "https://abc.lambda-url.eu-west-1.on.aws/")("GET", "/-/health")
+    answer = FUNCTIONS.ask_url("eu-west-1", "https://abc.lambda-url.eu-west-1.on.aws/")("GET", "/-/health")
 
     assert (answer.status, answer.passing) == (0, True)
     assert answer.text.startswith("no response: ")

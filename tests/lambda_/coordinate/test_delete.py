@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.operations import (
-    ReadDeleted,
-)
+from coordinate.protocol.operations import ReadDeleted
 
 from tests.lambda_.coordinate.interrupted_runs import crash_before, short_of_time
 from tests.lambda_.coordinator_calls import AS_DEPLOYED, REGIONS, create, item, laid_out, register, scheduled_run, send

@@ -34,11 +34,7 @@ def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
     reply = deploy()
 
     limit = 3 * 100_000_000
-    assert items(stack) == [
-        Item(-2, 3, limit - 2, 1),
-        Item(-1, 3, limit - 1, 1),
-        Item(0, 3, limit, 1),
-    ]
+    assert items(stack) == [Item(-2, 3, limit - 2, 1), Item(-1, 3, limit - 1, 1), Item(0, 3, limit, 1)]
     places = {region: {"offset": n, "stride": 3} for n, region in enumerate(REGIONS, 1)}
     assert reply == {
         "counters": {"integers": {"epoch": 1, "base": 1, "limit": limit, "regions": places, "pending": []}},

@@ -1,6 +1,7 @@
 """How fast regions mint and how long their ceilings last, by their items."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from coordinate.metrics import MOST_HOURS, rates
@@ -59,21 +60,11 @@ def test_a_short_look_says_nothing(seconds: int) -> None:
     assert rates(TablesScan({"c": REGISTER}, items=minted(a=900, b=900), at=NOW + seconds), RECONCILED, before) == {}
 
 
-def test_a_new_counter_counts_from_its_beginning() -> None:
-    found = rates(TablesScan({"c": REGISTER}, items=minted(a=30, b=0), at=NOW + 60), RECONCILED, NOTHING)
+@pytest.mark.parametrize("items", [{}, {"a": {"c": Item(399, 2, 500, epoch=2)}}], ids=["counter", "epoch"])
+def test_what_is_new_counts_from_its_beginning(items: dict[str, Any]) -> None:
+    before, now = TablesScan(items=items, at=NOW), TablesScan({"c": REGISTER}, items=minted(a=30), at=NOW + 60)
 
-    assert found["a"]["IntegersPerSecond"] == 0.5
-
-
-def test_a_new_epoch_counts_from_its_beginning() -> None:
-    before = TablesScan(items={"a": {"c": Item(499, 2, 500, epoch=2)}}, at=NOW)
-
-    assert (
-        rates(TablesScan({"c": REGISTER}, items=minted(a=30), at=NOW + 60), RECONCILED, before)["a"][
-            "IntegersPerSecond"
-        ]
-        == 0.5
-    )
+    assert rates(now, RECONCILED, before)["a"]["IntegersPerSecond"] == 0.5
 
 
 def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
@@ -87,29 +78,23 @@ def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
     assert found["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600)
 
 
-def test_the_ceiling_is_that_of_the_raised_limit() -> None:
-    raised = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
-    reached = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(raised, ())}, NOTHING)
-    pending = rates(
-        TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(raised, ("a",))}, NOTHING
-    )
-
-    assert reached["a"]["HoursToCeiling"] == pytest.approx(9400 / 10 / 3600)
-    assert pending["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600), "it hasn't been given more yet"
+RAISED = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
 
 
-def test_after_a_change_of_regions_the_whole_new_window_is_left() -> None:
-    following = register("a", epoch=4, base=5001)
+@pytest.mark.parametrize(
+    ("outcomes", "left"),
+    [
+        ({"c": Outcome(RAISED, ())}, 9400),
+        ({"c": Outcome(RAISED, ("a",))}, 400),
+        ({"c": Outcome(register("a", epoch=4, base=5001), ())}, WINDOW),
+        ({}, 400),
+    ],
+    ids=["raised", "not given more yet", "a change of regions", "not reached by the run"],
+)
+def test_the_ceiling_is_that_which_the_run_leaves(outcomes: dict[str, Outcome], left: int) -> None:
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), outcomes, NOTHING)
 
-    found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(following, ())}, NOTHING)
-
-    assert found["a"]["HoursToCeiling"] == pytest.approx(WINDOW / 10 / 3600)
-
-
-def test_a_counter_that_the_run_did_not_reach_keeps_its_ceiling() -> None:
-    found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {}, NOTHING)
-
-    assert found["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600)
+    assert found["a"]["HoursToCeiling"] == pytest.approx(left / 10 / 3600)
 
 
 def test_an_unreachable_or_unopened_region_has_no_rate() -> None:

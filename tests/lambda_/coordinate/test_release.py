@@ -89,16 +89,7 @@ class InMemory(Functions):
         return [alias.version if alias else "" for alias in self.live.values()]
 
 
-RECORD: Any = DeploymentRecord(
-    token="1/0",
-    follows="",
-    number=1,
-    requested=0,
-    desired=desired(*REGIONS),
-    default_counter="integers",
-    layouts_id="layouts 1",
-    reconciled=True,
-)
+RECORD = DeploymentRecord("layouts 1", "1/0", 1, "", 0, desired(*REGIONS), "integers", reconciled=True)
 
 
 def tables(

@@ -57,10 +57,7 @@ def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: 
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
     laid_out(HOME, counters=NAMES)
     event = deployment("eu-west-1", HOME, counters=NAMES)
-    with pytest.raises(
-        CoordinatorError,
-        match=r"3 of 8 counters are done; time ran out, or another run has taken",
-    ):
+    with pytest.raises(CoordinatorError, match=r"3 of 8 counters are done; time ran out, or another run has taken"):
         send(event, short_of_time(3))
 
     left = [scheduled_run(short_of_time(3)).get("unfinished") for _ in range(2)]

@@ -14,22 +14,9 @@ from local.paths import ROOT
 
 NEVER = {"boto3", "botocore", "urllib3", "http.client", "email", "urllib.request", "dataclasses", "inspect", "datetime"}
 LATER = {
-    "logging",
-    "random",
-    "ssl",
-    "urllib.parse",
-    "mint.permissions",
-    "mint.counters",
-    "mint.grants",
-    "aws_client.invocation",
-    "aws_client.meaning",
-    "global_integers_core.lattice",
-    "global_integers_core.records",
-    "mint.api.problems",
-    "mint.api.pages",
-    "mint.leases",
-    "mint.owner",
-    "mint.receipts",
+    *("logging", "random", "ssl", "urllib.parse", "global_integers_core.lattice", "global_integers_core.records"),
+    *("mint.permissions", "mint.counters", "mint.grants", "mint.leases", "mint.owner", "mint.receipts"),
+    *("mint.api.problems", "mint.api.pages", "aws_client.invocation", "aws_client.meaning"),
 }
 FOLDERS = ("global_integers_core", "lambda/aws_client", "lambda/mint")
 
@@ -84,17 +71,12 @@ def test_a_cold_start_loads_nothing_slow(environment: dict[str, str], needed: se
     [({}, "", set[str]()), ({}, "count=2", {"urllib.parse"}), ({"idempotency-key": "k"}, "", {"mint.receipts"})],
 )
 def test_a_request_loads_what_it_needs(headers: dict[str, str], query: str, needed: set[str]) -> None:
-    event = {
-        "requestContext": {"http": {"method": "POST"}},
-        "rawPath": "/",
-        "headers": headers,
-        "rawQueryString": query,
-    }
+    sent = {"requestContext": {"http": {"method": "POST"}}, "rawPath": "/", "headers": headers, "rawQueryString": query}
     # No time is left, so the call fails before a connection is made. This error is logged, after retries.
     modules = loaded(
         "import types, mint.handler\n"
         "context = types.SimpleNamespace(get_remaining_time_in_millis=lambda: 0)\n"
-        f"assert mint.handler.handler({event!r}, context)['statusCode'] == 503",
+        f"assert mint.handler.handler({sent!r}, context)['statusCode'] == 503",
         AWS_ENDPOINT_URL="http://127.0.0.1:1",
     )
 

@@ -24,11 +24,6 @@ def test_a_request_mints_the_regions_next_integers(ask: Ask, stack: Stack, metho
         {"counter": "integers", "region": "eu-west-1", "integers": [20]},
         {"counter": "integers", "region": "eu-west-1", "integer": 23},
     ]
-    assert responses[0]["headers"] == {
-        "Content-Type": "application/json",
-        "Cache-Control": "no-store",
-        "Vary": "Accept",
-    }
 
 
 @pytest.mark.parametrize("path", ["/nonesuch", "/nonesuch?count=5", "/", "/?count=5"])

@@ -69,9 +69,8 @@ def test_a_stray_item_is_unavailable_and_logged(
 
     assert (response["statusCode"], "Retry-After" in response["headers"]) == (503, False)
     assert "item in this region can't be used" in response["document"]["detail"]
-    assert [(record.levelname, "'S': 'integers'" in record.getMessage()) for record in caplog.records] == [
-        ("ERROR", True)
-    ]
+    (logged,) = caplog.records
+    assert (logged.levelname, "'S': 'integers'" in logged.getMessage()) == ("ERROR", True)
     status = ask("GET", "/-/status")
     assert (status["statusCode"], status["document"]["ok"]) == (200, False)
     assert status["document"]["reason"] == response["document"]["detail"]

@@ -10,10 +10,7 @@ import pytest
 
 from proof.bench.runtime_api import FunctionError, Runtime
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only")]
 
 HANDLER = """
 import logging, os, threading

@@ -13,6 +13,7 @@ from local.aws_clients import Aws
 from local.paths import ROOT
 from proof.chaos.events import EVENTS
 from proof.chaos.stack import lose, tables_of, wait_until
+from tests.lambda_.coordinator_calls import make_table
 from tests.local.machine import HANGING, processes_of
 
 IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
@@ -136,12 +137,7 @@ def test_another_dynamodb_with_such_tables_is_refused(
 ) -> None:
     monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
     client = aws.client("dynamodb", "eu-west-1")
-    client.create_table(
-        TableName="global-integers-dev-layouts",
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
-    )
+    make_table(aws, "eu-west-1", "global-integers-dev-layouts")
 
     status, _, err = run(tmp_path)
 

@@ -83,6 +83,7 @@ def test_each_region_may_skip_the_headroom() -> None:
 
     assert events.problems == []
     assert events.skipped == [HEADROOM, HEADROOM]
+    assert events.stack.proxy.faults == list(BY_CHANCE.values()), "the others end with the event"
 
 
 def test_where_a_region_answers_too_late_nothing_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,14 +93,6 @@ def test_where_a_region_answers_too_late_nothing_is_expected(capsys: pytest.Capt
 
     assert (events.problems, events.skipped) == ([], [])
     assert "a region answered too late" in capsys.readouterr().out
-
-
-def test_the_faults_end_with_the_event() -> None:
-    events = events_with({BULK: 0})
-
-    events.happen("hot_item")
-
-    assert events.stack.proxy.faults == list(BY_CHANCE.values())
 
 
 def test_a_failure_where_nothing_struck_is_a_problem_unless_the_machine_was_too_busy() -> None:

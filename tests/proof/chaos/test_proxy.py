@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 from aws_client.connection import NoResponse
 from aws_client.service import DynamoDB, ServiceError
+from coordinate.dynamodb.encoding import item_values
+from coordinate.protocol.model import Item
 from mint.table import CounterTable
 
 from local.aws_clients import Aws
 from proof.chaos.proxy import BY_CHANCE, Proxy, hot, outage, slow, unreachable
 from proof.chaos.stack import wait_until
 from proof.faulty_server import Fault, Request, Response, Server, json_response
+from tests.lambda_.coordinator_calls import make_table
 from tests.local.machine import HANGING
 
 REGION, OTHER = "eu-west-1", "us-east-1"
@@ -41,16 +44,9 @@ def table(aws: Aws) -> Callable[[str], str]:
 
     def make(region: str) -> str:
         name = f"chaos-{uuid.uuid4().hex}-counters"
-        client = aws.client("dynamodb", region)
-        client.create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
-        )
-        numbers = {"issued": 1, "stride": 3, "ceiling": 3001, "epoch": 1}
-        item = {key: {"N": str(value)} for key, value in numbers.items()}
-        client.put_item(TableName=name, Item={"counter": {"S": "orders"}, **item})
+        make_table(aws, region, name)
+        item = {"counter": {"S": "orders"}, **item_values(Item(1, 3, 3001, 1))}
+        aws.client("dynamodb", region).put_item(TableName=name, Item=item)
         return name
 
     return make

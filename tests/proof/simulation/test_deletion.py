@@ -20,12 +20,12 @@ def starting(request: Create | Delete, name: str) -> SimulatedCoordinator:
     return SimulatedCoordinator(run(request, name, RunResult()))
 
 
-def create(world: CheckedWorld) -> None:
-    starting(Create(("e",)), world.new_id("creation")).finish(world.carry_out)
+def create(world: CheckedWorld, counter: str = "e") -> None:
+    starting(Create((counter,)), world.new_id("creation")).finish(world.carry_out)
 
 
-def delete(world: CheckedWorld) -> None:
-    starting(Delete(("e",)), world.new_id("deletion")).finish(world.carry_out)
+def delete(world: CheckedWorld, counter: str = "e") -> None:
+    starting(Delete((counter,)), world.new_id("deletion")).finish(world.carry_out)
 
 
 def mint(world: CheckedWorld, most: int = 5) -> list[int]:
@@ -49,13 +49,13 @@ def stopped_before(world: CheckedWorld, kind: type[op.Operation], request: Creat
     return late
 
 
-def removed(world: CheckedWorld) -> None:
-    """Delete e, and an hour later what is left of it."""
-    delete(world)
+def removed(world: CheckedWorld, counter: str = "e") -> None:
+    """Delete a counter, and an hour later what is left of it."""
+    delete(world, counter)
     world.now += GRACE
-    scheduled_run(world)
-    assert "e" not in world.layouts.registers
-    assert not any("e" in table.items for table in world.tables.values())
+    scheduled_run(world, world.new_id("removal"))
+    assert counter not in world.layouts.registers
+    assert not any(counter in table.items for table in world.tables.values())
 
 
 def removal_stopped_before(world: CheckedWorld, kind: type[op.Operation]) -> SimulatedCoordinator:
@@ -195,21 +195,14 @@ def test_many_counters_are_deleted_with_one_write_of_the_record() -> None:
     assert len(written) == 1
 
 
-def forgotten_mark(world: CheckedWorld) -> None:
-    """Create a counter, delete it, and lose its mark with the archive."""
-    starting(Create(("f",)), "creation of f").finish(world.carry_out)
-    starting(Delete(("f",)), "deletion of f").finish(world.carry_out)
-    world.now += GRACE
-    scheduled_run(world, "removal of f")
-    world.lose("archive", "recreated", Random(0))
-    scheduled_run(world, "without an archive")
-
-
 def test_a_floor_lets_a_counter_go_on_though_marks_were_lost() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     world.keep("mirror")
-    forgotten_mark(world)
+    create(world, "f")
+    removed(world, "f")
+    world.lose("archive", "recreated", Random(0))
+    scheduled_run(world)  # forgets the mark
     create(world)
     mint(world)
     world.lose("layouts", "recreated", Random(0))
@@ -222,10 +215,8 @@ def test_a_floor_lets_a_counter_go_on_though_marks_were_lost() -> None:
 
 def test_registers_are_put_back_though_the_archive_does_not_answer() -> None:
     world = created()
-    starting(Create(("f",)), "creation of f").finish(world.carry_out)
-    starting(Delete(("f",)), "deletion of f").finish(world.carry_out)
-    world.now += GRACE
-    scheduled_run(world, "removal of f")
+    create(world, "f")
+    removed(world, "f")
     world.lose("layouts", "recreated", Random(0))
 
     def without_archive(operation: op.Operation) -> Any:

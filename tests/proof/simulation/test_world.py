@@ -15,8 +15,7 @@ from tests.proof.simulation.tables import Records, Tables
 
 EXAMPLES = 80
 PATIENT = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=EXAMPLES
 )
 """Each example puts its own records first, so all of them may share the tables."""
 
@@ -105,8 +104,7 @@ def test_the_steps_meet_every_condition_both_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    "condition",
-    [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.long) for name in CONDITIONS],
+    "condition", [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.long) for name in CONDITIONS]
 )
 def test_a_condition_that_is_taken_out_is_a_difference(quick_stack: Stack, condition: str) -> None:
     tables = Tables(quick_stack)

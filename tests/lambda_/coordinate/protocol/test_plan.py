@@ -49,17 +49,11 @@ def test_what_a_late_run_has_closed_is_renewed_by_the_next_epoch() -> None:
     assert step(replace(REGISTER, ids=("a 1", None)), items=shut) == End()
 
 
-@pytest.mark.parametrize("known", ["b 1", None])
-def test_an_item_of_a_later_epoch_is_a_conflict(known: str | None) -> None:
-    ahead = changed("b", epoch=4)
+@pytest.mark.parametrize(("known", "epoch"), [("b 1", 4), (None, 4), (None, REGISTER.epoch)])
+def test_an_item_of_a_later_epoch_or_of_no_register_is_a_conflict(known: str | None, epoch: int) -> None:
+    found = changed("b", epoch=epoch)
 
-    assert step(replace(REGISTER, ids=("a 1", known)), items=ahead) == Conflict("b", ahead["b"])
-
-
-def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
-    changed_items = changed("b")
-
-    assert step(replace(REGISTER, ids=("a 1", None)), items=changed_items) == Conflict("b", changed_items["b"])
+    assert step(replace(REGISTER, ids=("a 1", known)), items=found) == Conflict("b", found["b"])
 
 
 @pytest.mark.parametrize("count", [0, WINDOW // 2, WINDOW, 50 * WINDOW])

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from coordinate.protocol.epochs import EPOCHS_SKIPPED
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
-from coordinate.protocol.operations import (
-    Observation,
-    Operation,
-    ReadCopy,
-    ReadItem,
-    ReadRegister,
-    WriteRegister,
-)
+from coordinate.protocol.operations import Observation, Operation, ReadCopy, ReadItem, ReadRegister, WriteRegister
 from coordinate.protocol.reconcile import Outcome, reconcile
 
 from proof.simulation.coordinator import SimulatedCoordinator

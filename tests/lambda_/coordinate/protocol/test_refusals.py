@@ -56,10 +56,9 @@ def test_a_lost_register_names_the_setting_and_the_regions() -> None:
 def test_an_item_that_is_ahead_names_the_least_floor() -> None:
     standing = register("us-east-1", epoch=3, base=501)
 
-    assert "eu-west-1 has an item of epoch 4, but the register is in epoch 3" in str(
-        ahead(standing, "eu-west-1", Item(10, 3, 99, 4))
-    )
-    assert "at least 502, as `floors: {c: <integer>}`" in str(ahead(standing, "eu-west-1", Item(10, 3, 99, 4)))
+    message = str(ahead(standing, "eu-west-1", Item(10, 3, 99, 4)))
+    assert "eu-west-1 has an item of epoch 4, but the register is in epoch 3" in message
+    assert "at least 502, as `floors: {c: <integer>}`" in message
     assert "at least 901, as" in str(ahead(standing, "eu-west-1", Item(900, 3, 999, 4)))
 
 
@@ -74,16 +73,11 @@ def test_a_lost_layouts_table_says_what_is_left() -> None:
 
 
 def test_times_are_told_as_dates() -> None:
-    assert "requested at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now" in str(
-        outdated(NOW, NOW + 86_400)
-    )
+    said = "requested at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now"
+    assert said in str(outdated(NOW, NOW + 86_400))
 
 
 def test_an_early_refusal_says_that_nothing_was_changed() -> None:
-    for refusal in (
-        lost_layouts("layouts 2"),
-        outdated(NOW, NOW),
-        unanswered(["eu-west-1"]),
-        unknown_floors(["orders"]),
-    ):
+    early = (lost_layouts("layouts 2"), outdated(NOW, NOW), unanswered(["eu-west-1"]), unknown_floors(["orders"]))
+    for refusal in early:
         assert NOTHING_CHANGED in str(refusal)

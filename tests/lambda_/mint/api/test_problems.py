@@ -48,11 +48,8 @@ def test_the_reason_is_said_and_whether_a_retry_can_help(
     assert said in detail
     assert response["document"].get("available") == (available or None)
     health, state = ask("GET", "/-/health"), ask("GET", "/-/status")["document"]
-    assert (health["statusCode"], state["ok"], state["fenced"]) == (
-        200 if available else 503,
-        bool(available),
-        found.fenced,
-    )
+    expected = (200 if available else 503, bool(available), found.fenced)
+    assert (health["statusCode"], state["ok"], state["fenced"]) == expected
     assert item(stack, HOME) == found
     if available:
         integers = list(range(found.issued + found.stride, found.ceiling + 1, found.stride))
