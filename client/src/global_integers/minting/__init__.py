@@ -367,7 +367,7 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
 
     def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[H]]") -> None:
         checked = Options.of(urls, options, self._clock)
-        super().__init__(Client(checked, self._io()), checked.counter)
+        super().__init__(Client(checked, self._io()), checked.counter or "")
         self.client.counters[""] = self
 
     def __getitem__(self, counter: str) -> C:
