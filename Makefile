@@ -21,6 +21,9 @@ installed = if $(installed_here); then $(BIN)/python -m local $(1); else echo "n
 help:
 	@awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{split($$1,name,":"); printf "  make %-8s %s\n", name[1], text}' Makefile
 
+.DEFAULT:
+	@echo "there is no make $@; make help lists what there is" >&2; exit 2
+
 # Deploy on this machine, mint everywhere, print a table.
 demo: .venv/local
 	@$(BIN)/python -m local up --suppress-outputs --stack $(STACK)

@@ -252,7 +252,10 @@ def _up(options: argparse.Namespace) -> None:
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         clear()
-        over = "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
+        over = ""
+        if not aws_server.SERVICE.runs():
+            again = f"To start it again and go on, run the same command.\n{aws_server.SERVICE.log_end()}"
+            over = f"\nthe local AWS server has ended. {again}"
         space = any(os.strerror(number) in str(error) for number in FULL)  # at the server
         full = f"\n{state_folder()}: {FREE_SPACE}" if space else ""
         raise LocalError(f"{error}{full}{over}") from error

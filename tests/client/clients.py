@@ -134,7 +134,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch, names: Mapping[str, Sequence[str]])
             return original(host, port, *arguments, **options)
         if not names[name]:
             raise socket.gaierror(-2, "Name or service not known")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in names[name]]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip_address, port)) for ip_address in names[name]]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
 
