@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
             description=f"{help_[0].upper()}{help_[1:]}.",
             epilog=f"examples:\n{lines}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # it would mean another option, or none, once there is a new one
         )
         added.set_defaults(run=run)
         if run is not _down:

@@ -356,6 +356,7 @@ def test_wrong_calls_say_what_is_right(command: Command, monkeypatch: pytest.Mon
     calls = {
         ("mint", "-n", "0"): "not an integer from 1 to",
         ("mint", "Orders"): "not a counter's name",
+        ("mint", ""): "not a counter's name",
         ("mint", "--format", "{:d"): "it should look like 'INV-{:06d}'",
         ("mint", "--format", "{0[0]}"): "{0[0]} is not possible; it should look like",
         ("mint", "--format", "{0.__class__}"): "{0.__class__} is not possible",
@@ -369,6 +370,7 @@ def test_wrong_calls_say_what_is_right(command: Command, monkeypatch: pytest.Mon
         ("mint", "--timeout", "-1"): "timeout -1.0 is not above 0",
         ("--timeout", "-1", "mint"): "timeout -1.0 is not above 0",
         ("mint", "--lease", "5"): "unrecognized arguments",
+        ("mint", "--time", "5"): "unrecognized arguments",
         ("mint", "--key", "a b"): "visible ASCII",
         ("owner", "0"): "not an integer from 1 to",
         ("counters", "Orders"): "not a counter's name",

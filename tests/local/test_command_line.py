@@ -159,6 +159,12 @@ def test_a_number_that_is_none_is_refused(tmp_path: Path, option: str, value: st
     assert f"{value} is not a {allowed[option]}" in wrong.stderr
 
 
+@pytest.mark.slow
+def test_an_option_is_not_abbreviated(tmp_path: Path) -> None:
+    wrong = Machine(tmp_path).run("up", "--suppress")
+    assert (wrong.returncode, "unrecognized arguments: --suppress" in wrong.stderr) == (2, True)
+
+
 def test_messages_name_the_commands_of_this_machine() -> None:
     assert as_here("run `pulumi up --refresh`, or `pulumi preview`; `pulumi cancel`").count("-m local ") == 2
     assert "`pulumi cancel`" in as_here("`pulumi cancel`")

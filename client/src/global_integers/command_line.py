@@ -383,6 +383,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="global-integers",
         parents=[common],
+        allow_abbrev=False,
         description="Unique integers from the nearest healthy region.",
         epilog=f"{VARIABLE} has the domain's URL (https://integers.example.com/), the regions' URLs as JSON, or the "
         "path of a file with the output of `pulumi stack output --json` or `.venv/bin/python -m local outputs --json`.",
@@ -390,7 +391,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[Integers, argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=text, description=text, parents=[common])
+        added = commands.add_parser(name, help=text, description=text, parents=[common], allow_abbrev=False)
         added.add_argument("--json", action="store_true", help="print JSON, for scripts")
         added.set_defaults(run=run)
         return added
