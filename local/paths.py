@@ -84,4 +84,5 @@ def as_here(text: str) -> str:
 
 def start_afresh() -> str:
     """Return what to type where nothing can go on with what is there."""
-    return f"start afresh, from 1: {command('down')}, then {command('up')}"
+    above = """-c 'floors={"*": 1000000}'"""
+    return f"start afresh, from 1: {command('down')}, then {command('up')} (to begin at 1,000,000: up {above})"

@@ -264,7 +264,9 @@ class State:
                 raise TypeError(f"overrides: {self.overrides!r}")
             if not isinstance(self.outputs, dict) or not isinstance(self.unfinished, bool):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
                 raise TypeError("outputs or unfinished has the wrong type")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except KeyError as error:
+            raise self.damaged(f"it has no {error}") from error
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise self.damaged(str(error)) from error
 
     def damaged(self, what: str) -> LocalError:

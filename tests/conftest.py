@@ -94,9 +94,13 @@ hypothesis.settings.load_profile("any machine")
 
 
 def pytest_configure() -> None:
-    """Take Ctrl-C also where it is ignored (`make test &` in a script): what the tests start would ignore it, too."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Take Ctrl-C also where it is ignored (`make test &` in a script): what the tests start would ignore it, too.
+
+    A time limit ends the tests in the same way, so no server of theirs stays behind.
+    """
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(sign) in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(sign, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

@@ -193,11 +193,12 @@ class Journal:
                 raise ValueError(f"there is no change {kind}")
 
     def _lose_counters(self) -> None:
-        tables = self._dynamodb._tables
-        lost = [place for place in tables._data if place[2].endswith(COUNTERS)]
+        data = self._dynamodb._tables._data
+        lost = [place for place in data if place[2].endswith(COUNTERS)]
         for place in lost:
-            del tables._data[place]
-        print(f"{MAY_LACK}; these tables count as lost: {lost}", file=sys.stderr)
+            del data[place]
+        tables = ", ".join(f"{name} in {region}" for _, region, name in lost)
+        print(f"{MAY_LACK}; these tables count as lost: {tables}", file=sys.stderr)
 
     # Writing
 

@@ -113,6 +113,16 @@ def test_a_domain_is_enough(command: Command, direct: Urls) -> None:
     assert (done.status, "has no names for its regions" in done.stderr) == (2, True)
 
 
+def test_a_domain_on_one_machine_has_not_left(command: Command) -> None:
+    async def respond(_: Request) -> Response:
+        state = {"region": "us-east-1", "regions": ["us-east-1"], "counter": "integers", "ok": True, "position": 7}
+        return Response(200, json.dumps(state).encode(), {"Content-Type": "application/json"})
+
+    with Server(respond) as server:
+        done = command("--urls", f"{server.url}/", "--no-sign", "status")
+    assert (done.status, done.stdout.splitlines()[-1].split()[1]) == (0, "healthy")
+
+
 def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
 

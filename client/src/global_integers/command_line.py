@@ -210,7 +210,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     state = "healthy" if row["ok"] else "no response" if not row["reachable"] else "unhealthy"
     if row.get("pending"):
         state += ", pending"
-    if row.get("regions") and row["region"] not in row["regions"]:
+    named = api.REGION.fullmatch(row["region"])  # else it is a domain on one machine, with a region behind it
+    if named and row.get("regions") and row["region"] not in row["regions"]:
         state = "left"
     position = _position(row.get("position"), row.get("base"))
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"

@@ -160,6 +160,8 @@ def urls_from(text: str) -> dict[str, str] | str:
     """
     if text.startswith(("https://", "http://")):
         return text
+    if re.match(r"\w+://", text):
+        raise ValueError(f"{text[:200]!r} should begin with https:// or http://")
     source = "the JSON"
     if not text.lstrip().startswith("{") and not _in_lines(text):
         source = text
