@@ -35,8 +35,8 @@ PAUSED = "the region is paused, or it has too many requests"
 
 UNSIGNED = (
     "The request wasn't signed, and a stack with `authorization: AWS_IAM` requires that (docs/api.md#who-may-call). "
-    "Signing needs botocore (`pip install botocore`) and credentials. With sign=True, or --sign on the command line, "
-    "what is missing is said"
+    "Signing needs botocore (`pip install botocore`) and credentials; with sign=True, or --sign on the command line, "
+    "the error names what is missing"
 )
 """The hint if AWS refuses a request without a signature."""
 
