@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.epochs import EPOCHS_SKIPPED
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.deletion import note_mark
+from coordinate.protocol.epochs import EPOCHS_SKIPPED, closing
+from coordinate.protocol.model import Absent, Copy, Deleted, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import Observation, Operation, ReadCopy, ReadItem, ReadRegister, WriteRegister
-from coordinate.protocol.reconcile import Outcome, reconcile
+from coordinate.protocol.reconcile import Outcome, delete, reconcile
 
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
@@ -201,3 +202,34 @@ def test_an_older_register_that_is_put_back_in_place_is_replaced(changes: dict[s
     while not scene.writes:
         run.step(scene.carry_out)
     assert scene.written() == ["WriteRegister" if is_ahead else "WriteCopy"] if changes else ["PutItem b"]
+
+
+@pytest.mark.parametrize("opening", [None, "token"])
+def test_an_item_is_closed_as_the_coordinator_goes_on_with_it(opening: str | None) -> None:
+    world, item = World(), Item(issued=7, stride=2, ceiling=99, epoch=3, opening=opening)
+    world.make_table("a")
+    world.tables["a"].items["c"] = item
+    operation, after = closing("a", "c", item, 4)
+    world.carry_out(operation)
+    assert world.carry_out(ReadItem("a", "c")) == after
+
+
+@pytest.mark.parametrize("left", [None, record("a", layouts_id="layouts 0")])
+def test_what_was_lost_notes_no_deletion(left: DeploymentRecord | None) -> None:
+    scene = Scene("a")
+    scene.world.layouts.record = left
+    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
+    assert scene.writes == []
+
+
+def test_nothing_is_deleted_once_its_record_is_lost() -> None:
+    scene = Scene("a")
+    scene.world.layouts.record = None
+    with pytest.raises(Refused, match="c: nothing is deployed yet"):
+        SimulatedCoordinator(delete("c", "a run")).finish(scene.carry_out)
+
+
+def test_what_was_reported_counts_from_a_later_epoch_on() -> None:
+    reported = replace(record("a"), report='{"counters": {"c": {"epoch": 2}}}')
+    assert [reported.has_reported("c", after) for after in (0, 1, 2)] == [True, True, False]
+    assert not reported.has_reported("d")
