@@ -282,8 +282,11 @@ def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRe
 
 
 def _missing(error: Exception) -> None:
-    """Accept that there is no record: then no call to AWS has failed."""
-    if "ResourceNotFoundException" in str(error):
+    """Accept that there is no record ("empty result"): then no call to AWS has failed.
+
+    The words are those of `findTableItem` in terraform-provider-aws, which says so of ResourceNotFoundException.
+    """
+    if "couldn't find resource" in str(error):
         raise pulumi.RunError(f"a table is gone: run `pulumi up --refresh`, which recreates it ({error})")
     if "operation error" in str(error):
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")

@@ -74,13 +74,15 @@ class Table(Kind):
 def table_item(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an item as `aws.dynamodb.get_table_item` does: its attributes with their types, as JSON.
 
-    If the call fails, the error has "operation error" in its text, as from AWS's SDK.
+    If there is no such table, the error says "couldn't find resource", as Terraform's provider does. If the call fails
+    otherwise, it has "operation error" in its text, as from AWS's SDK.
     """
     table = arguments["tableName"]
+    client = aws.client("dynamodb", arguments["region"])
     try:
-        found = aws.client("dynamodb", arguments["region"]).get_item(
-            TableName=table, Key=json.loads(arguments["key"]), ConsistentRead=True
-        )
+        found = client.get_item(TableName=table, Key=json.loads(arguments["key"]), ConsistentRead=True)
+    except client.exceptions.ResourceNotFoundException as error:
+        raise LocalError(f"reading an item of {table}: couldn't find resource") from error
     except (ClientError, BotoCoreError) as error:
         raise LocalError(f"reading an item of {table}: operation error DynamoDB: GetItem, {error}") from error
     if "Item" not in found:

@@ -306,7 +306,7 @@ RENAMED = (
             f"reading DynamoDB Table Item ({PREFIX}-layouts|/deployment): {DYNAMODB}AccessDeniedException: no",
         ),
         (
-            {"record": f"{DYNAMODB}ResourceNotFoundException: not found"},
+            {"record": "couldn't find resource"},
             ["orders"],
             "a table is gone: run `pulumi up --refresh`",
         ),
