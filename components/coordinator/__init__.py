@@ -16,7 +16,16 @@ from ..names import MOVES, STAYS, ResourceNames
 from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
-from .deployment import StoredRecord, at_home, default_counter, record_in, request, same_home, unchanged_name
+from .deployment import (
+    StoredRecord,
+    at_home,
+    default_counter,
+    if_known,
+    record_in,
+    request,
+    same_home,
+    unchanged_name,
+)
 
 EVENT = json.dumps({"schedule": True})
 
@@ -146,10 +155,9 @@ class Coordinator(pulumi.ComponentResource):
         read = partial(record_in, parent=self)
         self._record = arn.apply(read)
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        self._known = self._record.apply(
-            lambda record: record if isinstance(record, StoredRecord) else mirror.arn.apply(read),
-            run_with_unknowns=True,  # a preview reads the mirror also where the layouts table is about to be made again
-        )
+        # So a preview reads the mirror also where the layouts table is about to be made again.
+        found = if_known(self._record, StoredRecord)
+        self._known = found.apply(lambda record: record or mirror.arn.apply(read))
         self.default_counter = self._known.apply(
             lambda record: default_counter(args.default_counter, args.counters, record)
         )

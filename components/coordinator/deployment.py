@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pulumi
 import pulumi_aws as aws
@@ -17,6 +17,8 @@ from global_integers_core.records import RECORD_KEY
 
 from ..settings import SettingsError
 from ..settings.values import canonical
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "sched
 
 
 def changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool = False) -> str:
-    """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have empty labels.
+    """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have no label.
 
     The record doesn't know which counters callers have created, which they may with `open_counters`.
     """
@@ -228,10 +230,9 @@ def request(
 
     if pulumi.runtime.is_dry_run():
         # What the deployment will create has no label yet, and no record.
-        known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
-        uncertain = (default_counter, layouts_label, first_layouts_label)
-        texts = [text.apply(_if_known, run_with_unknowns=True) for text in uncertain]
-        records = [found.apply(_if_read, run_with_unknowns=True) for found in (record, mirrored)]
+        known = {region: if_known(label, str) for region, label in labels.items()}
+        records = [if_known(found, StoredRecord) for found in (record, mirrored)]
+        texts = [if_known(text, str) for text in (default_counter, layouts_label, first_layouts_label)]
         pulumi.Output.all(*records, pulumi.Output.from_input(known), *texts).apply(say)
     return pulumi.Output.all(
         record, default_counter, pulumi.Output.from_input(labels), layouts_label, first_layouts_label
@@ -305,9 +306,6 @@ def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord |
     return record
 
 
-def _if_known(text: Any) -> str:
-    return text if isinstance(text, str) else ""
-
-
-def _if_read(record: Any) -> StoredRecord | None:
-    return record if isinstance(record, StoredRecord) else None
+def if_known(output: pulumi.Output[Any], kind: type[T]) -> pulumi.Output[T | None]:
+    """Return an output's value, or None where a preview doesn't know it: what has it is about to be created."""
+    return output.apply(lambda value: value if isinstance(value, kind) else None, run_with_unknowns=True)

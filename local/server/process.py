@@ -256,7 +256,10 @@ class BackgroundService:
         return Server(**numbers) if right else None
 
     def _found(self) -> Server | None:
-        """Return the one that works in this state folder, of all processes. It leads a session, unlike its children."""
+        """Return the one that works in this state folder, of all processes. It leads a session, unlike its children.
+
+        One whose folder was deleted, or whose folder can't be known, isn't taken for it, unlike by `alive`.
+        """
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError, ValueError):  # ended meanwhile, of another user, or something else
                 line, leads = process.cmdline(), os.getsid(process.pid) == process.pid
