@@ -155,9 +155,11 @@ def request_of(received: Received, default: str) -> Request:
             return CounterRequest("health", default)
         case ["-", "status"]:
             _check_method(method, READ)
+            _check_names(query, "counter")
             return CounterRequest("status", _counter_parameter(query) or default)
         case ["-", "counters"]:
             _check_method(method, READ)
+            _check_names(query, "limit", "after")
             return ListCounters(_integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
         case [name, ""]:
             raise Problem(
@@ -185,6 +187,7 @@ def request_of(received: Received, default: str) -> Request:
     for name in PREFETCH_HEADERS:
         if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
+    _check_names(query, "count")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
@@ -230,6 +233,15 @@ def _query_of(text: str) -> Query:
     from urllib.parse import parse_qsl  # 2 ms, and most requests have no query string
 
     return parse_qsl(text, keep_blank_values=True, errors="replace")
+
+
+def _check_names(query: Query, *names: str) -> None:
+    """Refuse a name that is nearly one of `names`. Others are ignored: some callers add one against caches."""
+    for unknown in (name for name, _ in query if name not in names):
+        from difflib import get_close_matches  # not needed to mint
+
+        if near := get_close_matches(unknown.lower(), names, n=1, cutoff=0.75):
+            raise Problem(HTTPStatus.BAD_REQUEST, f"there is no parameter {unknown[:40]!r}; did you mean {near[0]}?")
 
 
 def _single(query: Query, name: str) -> str | None:

@@ -132,6 +132,12 @@ NAMES = (
         ("/-/status", "counter=-check", None, 400, "^counter '-check' does not match"),
         ("/-/counters", "limit=251", None, 400, "^limit '251' is not an integer from 1 to 250"),
         *(
+            ("/", f"_=1&{name}=3", None, 400, f"^there is no parameter '{name}'; did you mean count")
+            for name in ("cuont", "counts", "COUNT", "counter")
+        ),
+        ("/-/status", "conter=orders", None, 400, "did you mean counter"),
+        ("/-/counters", "limits=5", None, 400, "did you mean limit"),
+        *(
             ("/-/counters", f"after={after}", None, 400, "is not the next of a page")
             for after in ("", "Orders", "/standing", "a/b", "a/layouts/layouts")
         ),
