@@ -30,14 +30,23 @@ def running(up: str = "") -> Server:
     if server and SERVICE.waited_for(server, f"end it (kill {server.pid}), then: {command('up')}"):
         return server
     process, log = f" (process {server.pid})" if server else "", SERVICE.log_end()
-    said = "" if log.endswith(" is empty.") else f"\n{log}"
+    ended, said = f"the local AWS server{process} has ended", "" if log.endswith(" is empty.") else f"\n{log}"
     if not has_saved():
-        raise LocalError(
-            f"the local AWS server{process} has ended, and what it had is not saved; {start_afresh()}{said}"
-        )
+        raise LocalError(f"{ended}, and what it had is not saved; {start_afresh()}{said}")
+    if unusable := _unusable(log):
+        raise LocalError(f"{ended}{said}\n{unusable}")
     raise LocalError(
-        f"the local AWS server{process} has ended. What it had is saved; to start it again, at the same URLs: "
-        f"{up or command('up')}{said}"
+        f"{ended}. What it had is saved; to start it again, at the same URLs: {up or command('up')}{said}"
+    )
+
+
+def _unusable(said: str) -> str:
+    """Return what to do if a server said that it can't begin with what is saved; else nothing."""
+    if "damaged" not in said and "is missing" not in said:
+        return ""
+    return (
+        "Put this file back as it was when the server ended (with an older one, integers are minted again), or "
+        f"{start_afresh()}"
     )
 
 
@@ -86,8 +95,10 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     try:
         server = SERVICE.launch(port, environment={**environment, **(more or {})})
     except LocalError as error:
-        if "damaged" in str(error) or "is missing" in str(error):
-            raise LocalError(f"{error}\nPut this file back, or {start_afresh()}") from error
+        if not has_saved():  # nothing has run here yet
+            SERVICE.record.unlink(missing_ok=True)
+        if unusable := _unusable(str(error)):
+            raise LocalError(f"{error}\n{unusable}") from error
         raise
     with suppress(OSError):  # the next server may begin on another port then
         _port_file().write_text(f"{server.port}\n")

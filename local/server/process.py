@@ -164,13 +164,16 @@ class BackgroundService:
         return server
 
     def launch(self, port: int, *arguments: str, environment: Mapping[str, str]) -> Server:
-        """Start its module on this port (0: on any free one). Return it once it answers, or raise `LocalError`."""
+        """Start its module on this port (0: on any free one). Return it once it answers, or raise `LocalError`.
+
+        One that doesn't answer is ended, and stays recorded.
+        """
         with reserved(port) as chosen:
             server = self.start([sys.executable, "-m", self.mark, str(chosen), *arguments], environment, chosen)
             if self.comes_up(server):
                 return server
             ended = next(child for child in reversed(_children) if child.pid == server.pid).poll()
-            self.stop()
+            self.end(signal.SIGTERM, signal.SIGKILL)
             problem = f"is silent on port {chosen}" if ended is None else f"ended with status {ended}"
             raise LocalError(f"{self.what} {problem}.\n{self.log_end()}")
 

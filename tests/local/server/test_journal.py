@@ -272,14 +272,17 @@ def test_a_damaged_file_is_named_and_nothing_begins_at_1(fresh: Machine) -> None
         changed = DAMAGES[damage](whole)
         assert changed != whole
         damaged.unlink() if changed is None else damaged.write_bytes(changed)
-        refused = fresh.up(US)
+        for refused in (fresh.up(US), fresh.run("status")):
+            assert refused.returncode == 1
+            assert re.search(rf"{re.escape(str(damaged))} is (missing|damaged|missing or damaged)", refused.stderr)
+            assert "Traceback" not in refused.stderr
+            assert re.search(r"Put this file back as .* or start afresh, from 1: ", refused.stderr)
         damaged.write_bytes(whole)
 
-        assert refused.returncode == 1
-        assert re.search(rf"{re.escape(str(damaged))} is (missing|damaged|missing or damaged)", refused.stderr)
-        assert "Traceback" not in refused.stderr
-        assert "Put this file back, or start afresh, from 1: " in refused.stderr
-
+    saved = fresh.folder / "saved"
+    saved.rename(fresh.folder / "elsewhere")
+    assert "what it had is not saved; start afresh, from 1: " in fresh.up(US).stderr, "also after a failed start"
+    (fresh.folder / "elsewhere").rename(saved)
     assert fresh.up(US).returncode == 0
     assert mint(url)[1]["integer"] == 2
 
