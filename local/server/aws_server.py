@@ -35,9 +35,7 @@ def running(up: str = "") -> Server:
         raise LocalError(f"{ended}, and what it had is not saved; {start_afresh()}{said}")
     if unusable := _unusable(log):
         raise LocalError(f"{ended}{said}\n{unusable}")
-    raise LocalError(
-        f"{ended}. What it had is saved; to start it again, at the same URLs: {up or command('up')}{said}"
-    )
+    raise LocalError(f"{ended}. What it had is saved; to start it again, at the same URLs: {up or command('up')}{said}")
 
 
 def _unusable(said: str) -> str:

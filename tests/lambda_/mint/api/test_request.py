@@ -71,6 +71,7 @@ def read(sent: dict[str, Any]) -> Request:
         ("POST", "/orders", "count=3", MintRequest("orders", 3)),
         ("POST", "/orders", "count=100000", MintRequest("orders", 100_000)),
         ("POST", "/orders", "other=%26count%3D4&other=", MintRequest("orders")),
+        ("POST", "/orders", "country=de&account=5&court=1&_=17", MintRequest("orders")),
         ("POST", "//orders", "", MintRequest("orders")),
         ("POST", "///", "", MintRequest("integers")),
         ("POST", "/" + "a" * 63, "", MintRequest("a" * 63)),
@@ -133,10 +134,11 @@ NAMES = (
         ("/-/counters", "limit=251", None, 400, "^limit '251' is not an integer from 1 to 250"),
         *(
             ("/", f"_=1&{name}=3", None, 400, f"^there is no parameter '{name}'; did you mean count")
-            for name in ("cuont", "counts", "COUNT", "counter")
+            for name in ("cuont", "Count", "COUNT")
         ),
-        ("/-/status", "conter=orders", None, 400, "did you mean counter"),
-        ("/-/counters", "limits=5", None, 400, "did you mean limit"),
+        ("/-/status", "Counter=orders", None, 400, "did you mean counter"),
+        ("/-/counters", "AFTER=a", None, 400, "did you mean after"),
+        ("/-/counters", "Limit=5", None, 400, "did you mean limit"),
         *(
             ("/-/counters", f"after={after}", None, 400, "is not the next of a page")
             for after in ("", "Orders", "/standing", "a/b", "a/layouts/layouts")
