@@ -275,7 +275,7 @@ def _default(
             # Before the first deployment is admitted, no region has an item of any counter.
             items = yield from one(op.ScanItems(region, patient=True))
             if traces := _items({region: items}):
-                raise lost_layouts(layouts_id, traces)
+                raise lost_layouts(layouts_id, traces, only=region)
             if items is Absent.UNREACHABLE:
                 raise unanswered([region])
         return None

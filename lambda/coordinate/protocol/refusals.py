@@ -10,10 +10,18 @@ from .model import Item, Refused, Register, TooMany
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
 
+SHOWN = 10
+"""How many traces are shown."""
 
-def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None) -> Refused:
-    """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror."""
-    found = "".join(f"\n  {what}: {trace}" for what, trace in sorted((traces or {}).items())[:10])
+
+def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None, only: str = "") -> Refused:
+    """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
+
+    `traces` are of all regions, or of the `only` one that was asked.
+    """
+    every = [f"{what}: {trace}" for what, trace in sorted((traces or {}).items())]
+    shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
+    found = "".join(f"\n  {line}" for line in [*shown, *[f"other regions than {only} were not asked"] * bool(only)])
     return Refused(
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "

@@ -175,6 +175,14 @@ def test_a_regions_items_show_that_there_was_a_deployment(leaving: bool) -> None
     assert admitted(world, None) is None, "the schedule doesn't know of any region"
 
 
+def test_a_loss_that_one_region_shows_says_so() -> None:
+    world = World()
+    world.make_table("a")
+    world.tables["a"].items = {"c": items_of(register("a"))["a"]}
+
+    assert default(world, "c").endswith("\n  other regions than a were not asked")
+
+
 @pytest.mark.parametrize("asked", [deployment("a", "b"), deployment("a", leaving=["b"])])
 def test_every_region_must_answer_at_the_first_deployment(asked: Deploy) -> None:
     world = World(unreachable={"b"})
