@@ -104,6 +104,7 @@ def test_urls_are_also_lines_of_regions(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{empty}", r"outputs\.json is empty: the command that should have written it"),
+        (" ", "the JSON is empty: the command that should have written it"),
         ("ftp://a/", "'ftp://a/' should begin with https:// or http://"),
         ("/no/such/file", "is not JSON, and no file with this path can be read"),
         ("{", "is not JSON"),
