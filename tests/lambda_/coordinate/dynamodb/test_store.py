@@ -1,10 +1,11 @@
 """Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.store import Store
+from coordinate.dynamodb.store import Store, forgotten
 from coordinate.protocol.model import Absent, Copy, Item, Refused
 from coordinate.protocol.operations import (
     DescribeLayouts,
@@ -247,6 +248,14 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Serve
     left.clear()
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
     assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"
+
+
+@pytest.mark.parametrize(
+    ("over", "epoch", "dropped"),
+    [(1, 2, []), (5, 6, []), (40, 41, []), (41, 42, [1]), (50, 51, [10]), (45, 80, range(5, 40)), (3, 90, [1, 2])],
+)
+def test_the_last_integers_of_forty_epochs_are_kept(over: int, epoch: int, dropped: Sequence[int]) -> None:
+    assert [*forgotten(over, epoch)] == [*dropped]
 
 
 def test_every_read_is_consistent(server: Server, store: Store) -> None:

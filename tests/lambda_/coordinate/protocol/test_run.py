@@ -65,6 +65,26 @@ def test_what_is_nobodys_does_not_keep_the_mirror_from_being_whole() -> None:
     assert world.mirror.record is not None
 
 
+@pytest.mark.parametrize(("number", "shown"), [(10, 10), (11, 11)])
+def test_no_more_than_ten_refusals_are_shown(number: int, shown: int) -> None:
+    world = CheckedWorld()
+    counters = [f"c{n}" for n in range(number)]
+    world.make_table("a")
+    deployment(world, "a", "first", counters=counters).finish(world.carry_out)
+    world.unreachable = {"a"}
+    world.make_table("x")
+
+    def unreachable_then(operation: Operation) -> Any:
+        world.unreachable |= {"x"} if isinstance(operation, TakeRunLock) else set()
+        return world.carry_out(operation)
+
+    with pytest.raises(Refused, match="none of x answers") as refused:
+        deployment(world, "x", "refused", leaving="a", counters=counters).finish(unreachable_then)
+    said = str(refused.value).splitlines()
+    assert len(said) == shown
+    assert (said[-1] == "… and 1 more") == (number > 10)
+
+
 def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
