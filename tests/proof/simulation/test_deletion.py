@@ -226,5 +226,6 @@ def test_registers_are_put_back_though_the_archive_does_not_answer() -> None:
         SimulatedCoordinator(run(ScheduledRun(), name, RunResult())).finish(without_archive)
     assert world.layouts.registers.keys() == {"c", "e"}
     assert len(mint(world)) == 10
-    with pytest.raises(Refused, match="f: the archive doesn't answer"):
-        starting(Create(("f",)), "again").finish(without_archive)
+    for request in (Create(("f",)), Delete(("f",))):
+        with pytest.raises(Refused, match="f: the archive doesn't answer"):
+            starting(request, "again").finish(without_archive)
