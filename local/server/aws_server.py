@@ -80,7 +80,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         port = preferred_port() if is_free(preferred_port()) else 0
     environment = {
         "HOME": str(state_folder() / "tmp"),
-        "STATE_DIR": str(saved()),
+        "STATE_DIR": saved().name,  # in its working folder, also when that has moved
         "TMPDIR": str(state_folder() / "tmp"),
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",
@@ -123,10 +123,9 @@ def taken(port: int) -> str:
         return f"port {port} is taken by something else"
     description, folder = command_line(pid), working_folder(pid)
     if SERVICE.named_in(description):
-        if folder is None:
-            description = f"a local AWS server that is not of this checkout; end it: kill {pid}"
-        elif folder.exists():
-            description = f"the local AWS server of {folder}"
-        else:
-            description = f"the local AWS server of a checkout that was deleted ({folder}); end it: kill {pid}"
+        description = (
+            f"the local AWS server of {folder}"
+            if folder is not None
+            else f"a local AWS server that is not of this checkout; end it: kill {pid}"
+        )
     return f"port {port} is taken by process {pid}, {description}"

@@ -198,6 +198,7 @@ def main() -> None:
     from ministack.services import cloudwatch_logs, dynamodb, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
     from . import journal, qualifiers, table_policies
+    from .process import end_with_folder
 
     Config.backlog = BACKLOG
     numbers = qualifiers.apply()
@@ -217,6 +218,7 @@ def main() -> None:
     folder = Path(os.environ["STATE_DIR"])
     saved = journal.apply(folder, server, persistence, functions, dynamodb, {"numbers": numbers})
     server.app = saved.around(Queue(server.app))
+    end_with_folder()
     server.main()
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 import psutil
 
@@ -75,6 +75,34 @@ def working_folder(pid: int) -> Path | None:
     except psutil.Error:
         return None
     return Path(folder.removesuffix(" (deleted)")) if folder else None
+
+
+def works_in(pid: int, folder: Path) -> bool | None:
+    """Return whether this is a process's working folder, or None where it can't be known.
+
+    A folder that was deleted is not the one that has its name now.
+    """
+    with suppress(OSError):  # Linux has this, and only for processes of this user
+        works = Path(f"/proc/{pid}/cwd").stat()
+        return folder.exists() and os.path.samestat(works, folder.stat())
+    found = working_folder(pid)
+    return None if found is None else found == folder.resolve()
+
+
+def end_with_folder() -> None:
+    """End this process as soon as its working folder is moved or deleted.
+
+    Paths that it was started with lead elsewhere then, and what it saves must be where the next one begins.
+    """
+    here = Path.cwd()
+
+    def watch() -> None:
+        while here.exists() and here.samefile("."):
+            time.sleep(0.1)
+        print(f"{here} was moved or deleted, so this process ends", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=watch, daemon=True).start()
 
 
 START_TIMEOUT = 120
@@ -266,7 +294,7 @@ class BackgroundService:
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError, ValueError):  # ended meanwhile, of another user, or something else
                 line, leads = process.cmdline(), os.getsid(process.pid) == process.pid
-                if self.mark in line and leads and process.cwd() == str(state_folder().resolve()):
+                if self.mark in line and leads and works_in(process.pid, state_folder()):
                     return Server(process.pid, int(line[line.index(self.mark) + 1]))
         return None
 
@@ -281,7 +309,7 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        return self.named_in(command_line(pid)) and working_folder(pid) in (None, state_folder().resolve())
+        return self.named_in(command_line(pid)) and works_in(pid, state_folder()) is not False
 
     def named_in(self, line: str) -> bool:
         """Return whether this is the command line of such a process, in any state folder."""
@@ -335,7 +363,10 @@ class ServedResponse:
 
 
 def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], bytes], ServedResponse]) -> None:
-    """Serve on 127.0.0.1 until the process is ended. `respond` gets method, target, headers and body, in any thread."""
+    """Serve on 127.0.0.1 until the process is ended, or its folder moved or deleted.
+
+    `respond` gets method, target, headers and body, in any thread.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -365,4 +396,5 @@ def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], byt
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Log nothing: the log is for errors."""
 
+    end_with_folder()
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()

@@ -8,13 +8,14 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from local.paths import VERSION, LocalError
 from local.server import aws_server, process
-from local.server.process import BackgroundService, Server, is_free
+from local.server.process import BackgroundService, Server
 from tests.local.machine import HANGING, Machine, mint, processes_of, up
 
 pytestmark = pytest.mark.server
@@ -59,24 +60,19 @@ def test_a_port_that_is_taken_is_reported_with_its_process(fresh: Machine) -> No
     assert processes_of(fresh.folder) == []
 
 
-def test_the_server_of_a_deleted_checkout_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clone = folder / "clone"
-    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(clone / ".local"))
+def test_the_server_of_another_folder_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "one"))
     started = aws_server.start(0)
     process, port = started.pid, started.port
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "other"))
 
-    assert (
-        aws_server.taken(port)
-        == f"port {port} is taken by process {process}, the local AWS server of {clone / '.local'}"
-    )
-    shutil.rmtree(clone)
-    with pytest.raises(LocalError, match=f"of a checkout that was deleted .*; end it: kill {process}\n"):
+    named = f"port {port} is taken by process {process}, the local AWS server of {folder / 'one'}"
+    assert aws_server.taken(port) == named
+    with pytest.raises(LocalError, match=named):
         aws_server.start(port)
 
-    os.kill(process, signal.SIGTERM)
+    shutil.rmtree(folder / "one")
     os.waitpid(process, 0)
-    assert is_free(port)
     assert aws_server.start(port).port == port
     aws_server.SERVICE.stop()
 
@@ -123,15 +119,31 @@ def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder
     assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
 
 
-def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "before"))
-    started = aws_server.start(0)
-    (folder / "before").rename(folder / "after")
-    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "after"))
+@pytest.mark.long
+def test_a_server_ends_with_its_folder_and_goes_on_where_it_is(folder: Path) -> None:
+    """What it had is where it was moved to, and nowhere if it was deleted."""
+    before, after = Machine(folder / "before"), Machine(folder / "after")
+    after.wanted_port = before.wanted_port
+    assert up(before, "us-east-1")
+    (url,) = before.outputs()["urls"].values()
+    pid = before.server()
+    before.folder.rename(after.folder)
+    last = 0
+    with suppress(OSError):
+        while True:
+            last = mint(url)[1].get("integer", last)
+    os.waitpid(pid, 0)
 
-    assert aws_server.running() == started
-    assert aws_server.SERVICE.stop()
-    assert is_free(started.port)
+    assert not before.folder.exists()
+    assert f"{before.folder} was moved or deleted, so this process ends" in after.run("status").stderr
+    assert up(after, "us-east-1")
+    assert after.outputs()["urls"] == {"us-east-1": url}
+    assert mint(url)[1]["integer"] == last + 1
+
+    shutil.rmtree(after.folder)
+    assert up(after, "us-east-1")
+    assert mint(after.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+    assert after.run("down").returncode == 0
 
 
 def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine) -> None:
