@@ -56,7 +56,7 @@ REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\
 
 MILLION_TABLE = re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+")
 
-MILLION_COSTS = re.compile(r"(?<=a million integers )\$[\d.]+\d|(?<=mints themselves \[cost )\$[\d.]+\d")
+MILLION_COSTS = re.compile(r"(?<=a million integers )\$[\d.]+\d")
 
 LEASED_COSTS = re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d")
 
@@ -146,7 +146,7 @@ def _fewest(lost: set[frozenset[str]]) -> list[str]:
     """Return those that have no other one among their parts, in words. If there are many, what they have in common."""
     least = [each for each in lost if not any(other < each for other in lost)]
     if len(least) > MANY:
-        return [f"{' and '.join(sorted(least[0].intersection(*least)))}, whatever else is lost"]
+        return [f"{' and '.join(sorted(least[0].intersection(*least)))}, whatever else was lost"]
     return [" and ".join(sorted(each)) for each in least]
 
 

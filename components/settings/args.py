@@ -124,7 +124,7 @@ class GlobalIntegersArgs:
     memory_size: Setting[int] = setting(256, least=128, most=10_240)
     """Memory of the minting function in MB, 128 to 10240. Its share of a processor grows with it."""
     log_retention_days: Setting[int] = setting(14, choices=LOG_RETENTION_DAYS)
-    """Days to keep the functions' logs; a value that CloudWatch Logs allows."""
+    """Days to keep the functions' logs (the coordinator's at least 365); a value that CloudWatch Logs allows."""
     reserved_concurrency: Setting[int] = setting(0, least=-1, most=100_000)
     """Limit on concurrent executions of each region's minting function. Each serves up to 10 requests per second. 0 is
     no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""

@@ -96,13 +96,13 @@ def end_with_folder() -> None:
     """
     here = Path.cwd()
 
-    def watch() -> None:
+    def poll() -> None:
         while here.exists() and here.samefile("."):
             time.sleep(0.1)
         print(f"{here} was moved or deleted, so this process ends", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    Thread(target=watch, daemon=True).start()
+    Thread(target=poll, daemon=True).start()
 
 
 START_TIMEOUT = 120

@@ -277,13 +277,13 @@ def action(refusal: str) -> str:
 def causes(losses: Losses) -> frozenset[str]:
     """Return in words what is lost, however it is lost."""
     words = {
-        "the layouts table": losses.layouts not in ("present", "without its registers"),
-        "the registers": losses.layouts == "without its registers",
-        "the mirror": losses.mirror != "present",
-        "the archive": losses.archive != "present",
-        "a counters table": bool({"recreated", "restored"} & {*losses.regions}),
+        "the layouts table was lost": losses.layouts not in ("present", "without its registers"),
+        "the registers were lost": losses.layouts == "without its registers",
+        "the mirror was lost": losses.mirror != "present",
+        "the archive was lost": losses.archive != "present",
+        "a counters table was lost": bool({"recreated", "restored"} & {*losses.regions}),
         "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
-        "Pulumi's state": not losses.remembered,
+        "Pulumi's state was lost": not losses.remembered,
         "`floors` and `defaultCounter` are set": losses.floor,
         "`counters` were reordered": losses.reordered,
     }

@@ -58,7 +58,7 @@ def test_all_functions_and_tables_are_selected(production: Deployment, kind: str
 
 
 def test_the_query_knows_all_roles(production: Deployment) -> None:
-    (known,) = re.findall(r"regexp_like\(useridentity\.arn, '(.*?)'\)", PAGE)
+    (known,) = re.findall(r"regexp_like\(coalesce\(useridentity\.arn, ''\), '(.*?)'\)", PAGE)
 
     for role in production.of(ROLE):
         assert re.search(known, f"arn:aws:sts::123456789012:assumed-role/{role.inputs['name']}/session")
