@@ -56,7 +56,7 @@ REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\
 
 MILLION_TABLE = re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+")
 
-MILLION_COSTS = re.compile(r"(?<=a million integers )\$[\d.]+\d")
+MILLION_COSTS = re.compile(r"(?<=a million integers cost )\$[\d.]+\d")
 
 LEASED_COSTS = re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d")
 
