@@ -14,8 +14,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # Whether something may run here: what is needed for it was installed, by make or by hand.
 installed_here = test -e .venv/local || test -d .local -a -x $(BIN)/python
 
+# What to say where it isn't. A virtual environment may be gone, and what it has started still run.
+missing = if test -e .local/server.json; then echo "what runs here needs .venv again: make .venv/local" >&2; exit 1; fi
+
 # $(call installed,COMMAND): runs a command of `local` that needs a deployment. Where nothing is installed, there is none.
-installed = if $(installed_here); then $(BIN)/python -m local $(1); else echo "nothing runs here yet; start it: make up"; fi
+installed = if $(installed_here); then $(BIN)/python -m local $(1); else $(missing); echo "nothing runs here yet; start it: make up"; fi
 
 # List these commands.
 help:
@@ -55,7 +58,7 @@ lose:
 
 # End the deployment on this machine and forget it.
 down:
-	@if $(installed_here); then $(BIN)/python -m local down; else echo "nothing runs here: nothing is installed yet"; fi
+	@if $(installed_here); then $(BIN)/python -m local down; else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
 # Lint and the quick tests, which need no server, browser or database: for every save (45 seconds with two processors).
 check:

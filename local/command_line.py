@@ -12,14 +12,14 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .apigateway import GATEWAY
 from .aws_clients import Aws
-from .domain import DOMAIN, how_to, serve
+from .domain import DOMAIN, how_to, only_one, serve
 from .engine import deploy, preview
 from .engine.floors import check_floors
 from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
@@ -70,9 +70,16 @@ def _server_problem(error: Exception) -> str:
         running = aws_server.running()
     except LocalError as ended:
         return str(ended)
+    space = f"\n{state_folder()}: {FREE_SPACE}" if _is_full(str(error)) else ""
     return (
-        f"{error}\n{running.endpoint} is the local AWS server (process {running.pid}). {aws_server.SERVICE.log_end()}"
+        f"{error}{space}\n"
+        f"{running.endpoint} is the local AWS server (process {running.pid}). {aws_server.SERVICE.log_end()}"
     )
+
+
+def _is_full(said: str) -> bool:
+    """Return whether the server had no space."""
+    return any(os.strerror(number) in said for number in FULL)
 
 
 def _discard_output() -> None:
@@ -239,9 +246,11 @@ def _up(options: argparse.Namespace) -> None:
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
+    receipts: list[str] = []
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
+        receipts.extend([name] * (event == "created" and name.endswith("-receipts")))
         if first and sys.stdout.isatty():
             show(f"  {counts.total()} of {len(expected)} resources: {name}")
         else:
@@ -257,10 +266,15 @@ def _up(options: argparse.Namespace) -> None:
         if not aws_server.SERVICE.runs():
             again = f"To start it again and go on, run the same command.\n{aws_server.SERVICE.log_end()}"
             over = f"\nthe local AWS server has ended. {again}"
-        space = any(os.strerror(number) in str(error) for number in FULL)  # at the server
-        full = f"\n{state_folder()}: {FREE_SPACE}" if space else ""
+        full = f"\n{state_folder()}: {FREE_SPACE}" if _is_full(str(error)) else ""
         raise LocalError(f"{error}{full}{over}") from error
     say(f"{stack}: {_summary(counts)}")
+    if receipts and not first:  # nothing else starts scheduled runs here
+        with suppress(LocalError):
+            send(stack, json.dumps({"schedule": True}))
+            say(
+                "receipts tables were created: a scheduled run has recorded the layouts there, as on AWS within minutes"
+            )
     if options.suppress_outputs:
         return
     print(places(exported))
@@ -290,6 +304,8 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
         raise LocalError(
             f"hostedZone: {zone} is an id; here, give the zone's name, like example.com. `up` makes the zone"
         )
+    if zone:
+        only_one(stack, config.get(f"{project()['name']}:domain", ""))
     return config, zone
 
 

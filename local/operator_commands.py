@@ -366,6 +366,7 @@ def demo(stack: str) -> None:
     print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}")
     print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
     if local:
+        others = "".join(f" -c {shlex.quote(each)}" for each in deployed.state.overrides if "paused" not in each)
         paused = f"'paused=[\"{exported['regions'][0]}\"]'"
-        print(f"take a region down:  {up} -c {paused}")
+        print(f"take a region down:  {command(f'up --stack {stack}{others}')} -c {paused}")
         print(f"                     within seconds, the domain answers from the next region: curl {local}")

@@ -55,6 +55,8 @@ def storage_problem(error: OSError) -> str:
         return ""
     if error.errno in FULL:
         return f"{path}: {error.strerror}. {FREE_SPACE}"
+    if error.errno == errno.EROFS:
+        return f"{path}: {error.strerror}. Set the environment variable {FOLDER_VARIABLE} to a folder elsewhere"
     if path != folder and path.is_relative_to(folder):
         return (
             f"{path}: {error.strerror}. A file is kept there: remove what is in its way, or let this user write it; or "

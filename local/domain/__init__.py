@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..paths import command
+from ..paths import LocalError, command
 from ..server.process import BackgroundService
 from ..stack import State, stacks
 from . import zone
@@ -25,6 +25,17 @@ def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, A
     elif all(LOCAL not in State(other).outputs for other in stacks()):
         DOMAIN.stop()
     return outputs
+
+
+def only_one(stack: str, domain: str) -> None:
+    """Refuse a second stack with a domain: the process could not know which of them a caller means."""
+    taken = [other for other in stacks() if other != stack and LOCAL in State(other).outputs]
+    if domain and taken:
+        raise LocalError(
+            f"domain: the stack {taken[0]} has a domain on this machine, and only one stack can have one. Leave out "
+            f"hostedZone (then nothing answers at {domain} here), or take its domain away: "
+            f"{command(f'up --stack {taken[0]}')}"
+        )
 
 
 def how_to(outputs: Mapping[str, Any]) -> str:

@@ -212,6 +212,14 @@ def test_an_interrupted_first_up_is_named(fresh: Machine) -> None:
     assert mint(up(fresh, HOME, OTHER).outputs()["urls"][OTHER])[1]["integer"] == 2
 
 
+def test_up_lets_a_new_receipts_table_know_its_layouts(fresh: Machine) -> None:
+    url = up(fresh, HOME, OTHER).outputs()["urls"][OTHER]
+    integer = mint(url)[1]["integer"]
+    assert fresh.run("lose", OTHER, "--receipts").returncode == 0
+    assert "a scheduled run has recorded the layouts there" in fresh.up(HOME, OTHER).stdout
+    assert mint(url, f"integers/{integer}", "GET")[1]["minted"] is True
+
+
 def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
     up(fresh, HOME, OTHER)
     lost = fresh.run("lose", HOME, "--layouts", "--mirror", "--archive").stdout

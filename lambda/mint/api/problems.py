@@ -81,7 +81,8 @@ def _problem_of(error: Exception, request: Request | None) -> Problem:
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
             return _beyond_knowledge(counter, request.integer, item)
         case LayoutUnknown():
-            return _unavailable("a change of layout is just reaching this region; try again", RETRY_AFTER)
+            detail = "a change of layout, or the record of one, is just reaching this region; try again"
+            return _unavailable(detail, RETRY_AFTER)
         case RequestRefused(reason=reason):
             status, headers = REFUSED[reason]
             return Problem(status, str(error), headers)

@@ -1,10 +1,15 @@
 """Which record answers: the nearest that is healthy. When a health check changes its status."""
 
+from pathlib import Path
+
 import pytest
 
 from components.settings.aws_regions import partitions
+from local import domain
 from local.domain.domain_server import Health
 from local.domain.zone import LOCATIONS, DnsRecord, HealthCheck, answer, latency
+from local.paths import LocalError
+from local.stack import State
 
 HOST = "integers.example.com"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -77,3 +82,13 @@ def statuses(results: str) -> str:
 )
 def test_the_threshold_of_results_changes_the_status(results: str, expected: str) -> None:
     assert statuses(results) == expected
+
+
+def test_only_one_stack_here_has_a_domain(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domain, "stacks", lambda: ["dev", "test"])
+    State("dev").finish({domain.LOCAL: "http://127.0.0.1:1/"})
+    domain.only_one("dev", "integers.example.com")
+    domain.only_one("test", "")
+
+    with pytest.raises(LocalError, match="the stack dev has a domain on this machine, and only one stack can have one"):
+        domain.only_one("test", "ids.example.com")
