@@ -397,7 +397,7 @@ class World:
     def _on_record(self, receipts: SimulatedReceipts, operation: op.OnRecord) -> Any:
         there = receipts.recorded.get(operation.counter)
         if isinstance(operation, op.ReadRecorded):
-            return None if there is None else there.layouts[-1].epoch
+            return None if there is None else there.layouts
         layouts, issued = there or Recorded()
         held = self._holds("layouts: newer", _newer(layouts, operation.layouts))
         if held:

@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 from aws_client.service import DynamoDB
 
 from global_integers_core.lattice import Layout
-from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
+from global_integers_core.records import (
+    ADMITTED_KEY,
+    RECORD_KEY,
+    counter_of,
+    history_text,
+    issued_in,
+    layouts_key,
+    recorded_of,
+)
 
 from ..protocol import operations as op
 from ..protocol.model import MAX_PAST, Absent, Deleted, Refused
@@ -174,7 +182,7 @@ class Store:
                 return record(client, self._receipts, {"receipt": {"S": layouts_key(counter)}}, layouts, past)
             case op.ReadRecorded(_, counter):
                 key = layouts_key(counter)
-                return read(client, self._receipts, key, lambda found: int(found["epoch"]["N"]), "receipt")
+                return read(client, self._receipts, key, lambda found: recorded_of(found).layouts, "receipt")
             case op.PutItem(_, counter, item, instead_of):
                 written = {"counter": {"S": counter}, **item_values(item)}
                 if instead_of is None:

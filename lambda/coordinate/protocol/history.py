@@ -24,22 +24,30 @@ def archived(register: Register) -> Steps[int]:
             return register.epoch
         if found and found[-1].epoch >= register.epoch:
             return 0
-        layouts = (*_preceding(register, found), register.layout)
+        layouts = (*(yield from _past_of(register, found)), register.layout)
         if (yield from one(op.WriteArchive(register.counter, layouts[-MAX_PAST:]))) is True:
             return register.epoch
     return 0
 
 
 def past_of(register: Register) -> Steps[tuple[Layout, ...]]:
-    """Return the layouts before a register's, the oldest first, as far as the archive has them without a hole."""
-    if not register.preceding:
-        return ()
-    found = yield from one(op.ReadArchive(register.counter))
-    return () if isinstance(found, Absent) else _preceding(register, found)
+    """Return the layouts before a register's, the oldest first, as far as they are known without a hole."""
+    found = (yield from one(op.ReadArchive(register.counter))) if register.preceding else ()
+    return (yield from _past_of(register, () if isinstance(found, Absent) else found))
+
+
+def _past_of(register: Register, found: Sequence[Layout]) -> Steps[tuple[Layout, ...]]:
+    """Do the same with what was found in the archive. What that has lost, a region's copy may still have."""
+    past = _preceding(register, found)
+    for region in register.regions if register.preceding else ():
+        if not past:
+            recorded = yield from one(op.ReadRecorded(region, register.counter))
+            past = () if isinstance(recorded, Absent) else _preceding(register, recorded or ())
+    return past
 
 
 def _preceding(register: Register, found: Sequence[Layout]) -> tuple[Layout, ...]:
-    """Return the archived layouts before a register's. It may be among them already, or a later one."""
+    """Return those of the found layouts that are before a register's. It may be among them, or a later one."""
     past = tuple(layout for layout in found if layout.epoch < register.epoch)
     return past if past and past[-1].epoch == register.preceding else ()
 
@@ -61,15 +69,15 @@ def _past(item: Item | Absent | None) -> tuple[int, int] | None:
 
 
 def unrecorded(
-    counter: str, items: Mapping[str, Scanned], recorded: Mapping[str, int | Absent | None]
+    counter: str, items: Mapping[str, Scanned], recorded: Mapping[str, Sequence[Layout] | Absent | None]
 ) -> tuple[str, ...]:
     """Return the regions that have an item of this counter, but not its epoch on record: they have lost their records.
 
-    `items` has each region's items, by counter. `recorded` are the epochs on record, read after the items.
+    `items` has each region's items, by counter. `recorded` are the layouts on record, read after the items.
     """
     found: list[str] = []
-    for region, epoch in recorded.items():
+    for region, layouts in recorded.items():
         item = item_in(items[region], counter)
-        if isinstance(item, Item) and item.opening is None and not isinstance(epoch, Absent):
-            found += [region] if (epoch or 0) < item.epoch else []
+        if isinstance(item, Item) and item.opening is None and not isinstance(layouts, Absent):
+            found += [region] if not layouts or layouts[-1].epoch < item.epoch else []
     return tuple(found)

@@ -202,7 +202,7 @@ class RecordLayouts(Operation):
 
 @dataclass(frozen=True, slots=True)
 class ReadRecorded(Operation):
-    """Read up to which epoch a region has a counter's layouts on record. Answer: the epoch, or None."""
+    """Read which of a counter's layouts a region has on record. Answer: the layouts, the oldest first, or None."""
 
     region: str
     counter: str

@@ -26,6 +26,7 @@ from coordinate.protocol.run import RunResult, ScheduledRun, run
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.deployments import WINDOW, decoded, desired
+from proof.simulation.world import SimulatedReceipts
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 
 
@@ -280,13 +281,14 @@ def late_layouts(without: str | None) -> None:
 
 
 def late_archive(without: str | None) -> None:
-    """A past that arrives late would make the archive forget later layouts, and so who owns their integers."""
+    """A past that arrives late would make the archive forget later layouts. So nobody knows them if copies are lost."""
     world = CheckedWorld(without)
     deployed(world, "a", "b")
     late = WriteArchive("c", (world.layouts.registers["c"].layout,))
     deployed(world, "b", "a")
     deployed(world, "a", "b")
     world.carry_out(late)
+    world.receipts |= {region: SimulatedReceipts() for region in "ab"}
     deployed(world, "b", "a")
     recorded = [world.receipts[region].recorded["c"].layouts for region in "ab"]
     assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"

@@ -1,5 +1,6 @@
 """What is kept of the past, and what becomes of it where a table of it is lost. On tables in memory."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -76,6 +77,20 @@ def test_an_archive_that_has_a_layout_already_serves_both_epochs() -> None:
     assert on_record(world, "a") == [1, 2]
     change(world, "ab")
     assert on_record(world, "a") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("left", ["ab", "b", ""])
+def test_a_lost_archive_is_filled_again_from_a_region(left: str) -> None:
+    world = changed("ab", "ba")
+    world.lose("archive", "recreated", Random(0))
+    for region in {*"ab"} - {*left}:
+        world.receipts[region] = SimulatedReceipts()
+    change(world, "ab")
+
+    known = [1, 2] if left else [2]
+    assert archived(world) == known
+    assert on_record(world, "a") == on_record(world, "b") == [*known, 3]
+    assert not left or owners(world, "b") == [True] * 3
 
 
 @pytest.mark.parametrize("interrupted", [MayBegin, RecordLayouts])
