@@ -72,7 +72,6 @@ class GlobalIntegers(pulumi.ComponentResource):
             {region: each.table for region, each in minting.items()},
             ready,
             protect=settings.protect,
-            open_counters=settings.open_counters,
         )
         if settings.budget:
             paid = dict.fromkeys((*settings.deployed, settings.home))

@@ -290,12 +290,11 @@ class Coordinator(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource],
         *,
         protect: bool,
-        open_counters: bool,
     ) -> pulumi.Output[dict[str, Any]]:
         """Give every counter its layout, after all that its regions need. Return the coordinator's report.
 
         `desired` is what the settings ask for (`desired_state_of`), `tables` are the regions' counters tables. With
-        `protect`, no region may be deleted that hasn't left. `open_counters`: callers may have created counters.
+        `protect`, no region may be deleted that hasn't left.
 
         A region that is leaving isn't waited for: it may be one that never comes back.
         """
@@ -306,7 +305,6 @@ class Coordinator(pulumi.ComponentResource):
             self._known,
             tables,
             protect=protect,
-            open_counters=open_counters,
             default_counter=self.default_counter,
             layouts_label=self._layouts_label,
             first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._home)),

@@ -111,15 +111,15 @@ FLOORS = f"{BOTH_LOST}: counters begin above their floors"
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
 
-def changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool = False) -> str:
+def changes(desired: Mapping[str, Any], record: StoredRecord) -> str:
     """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have no label.
 
-    The record doesn't know which counters callers have created, which they may with `open_counters`.
+    The record doesn't know which counters were created without a deployment.
     """
-    return "; ".join(_changes(desired, record, open_counters=open_counters))
+    return "; ".join(_changes(desired, record))
 
 
-def _changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters: bool) -> Iterator[str]:
+def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     before = record.desired
     if not record.reconciled:
         same = all(before.get(key) == desired[key] for key in desired)
@@ -130,10 +130,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, *, open_counters:
         yield (
             f"/ will mint from {default} instead of {before_that}: its callers may get integers that they got before"
         )
-    epochs = list(_epochs(desired, record))
-    yield from epochs
-    if epochs and open_counters:
-        yield "the same for counters that callers have created"
+    yield from _epochs(desired, record)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
@@ -174,6 +171,7 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
     if len(record.counters) > MOST:
         yield f"{len(record.counters) - MOST} more counters likewise"
+    yield "the same for counters that aren't in the settings"
     if lost:
         yield f"lost tables: {', '.join(lost)}"
 
@@ -190,7 +188,6 @@ def request(
     tables: Mapping[str, aws.dynamodb.Table],
     *,
     protect: bool,
-    open_counters: bool,
     default_counter: pulumi.Output[str],
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
@@ -211,7 +208,7 @@ def request(
         record, mirrored, labels, default, layouts_label, first_layouts_label = resolved
         asked = {**desired, "tableLabels": labels, "defaultCounter": default}
         if record:
-            text = changes(asked, record, open_counters=open_counters)
+            text = changes(asked, record)
         elif mirrored:
             text = PUT_BACK
         elif not first_layouts_label:

@@ -48,7 +48,8 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
     assert "  create      Table                     integers-eu-west-3-table" in resources
     assert "  may replace Invocation                integers-coordinator-reconcile" in resources
     assert said == (
-        "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; joining: eu-west-3; "
+        "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; "
+        "the same for counters that aren't in the settings; joining: eu-west-3; "
         "window: 100,000,000 → 50,000 (from each counter's next epoch on)"
     )
     assert changed.stdout.endswith("dev: 74 unchanged, 17 to create, 1 that may be replaced; nothing was changed\n")
