@@ -14,7 +14,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from local.aws_clients import Aws
-from local.server import aws_server
+from local.server import aws_server, process
 
 pytest_plugins = [
     "global_integers.pytest_plugin",
@@ -120,6 +120,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         Random(order).shuffle(paths)
     items.sort(key=lambda item: paths.index(item.path.as_posix()))
+
+
+def pytest_sessionfinish() -> None:
+    """Ask for the end of processes that tests have killed. Python warns of one that nobody has asked for."""
+    for child in process._children:
+        child.poll()
 
 
 @pytest.fixture(scope="session")

@@ -104,11 +104,12 @@ def test_urls_are_also_lines_of_regions(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{empty}", r"outputs\.json is empty: the command that should have written it"),
-        (" ", "the JSON is empty: the command that should have written it"),
+        (" ", "the text is empty: the command that should have written it"),
         ("ftp://a/", "'ftp://a/' should begin with https:// or http://"),
         ("/no/such/file", "is not JSON, and no file with this path can be read"),
         ("{", "is not JSON"),
         ("{}", "has no URLs"),
+        ("[]", "the text has no URLs"),
         ('{"a":' + "[" * 100_000, "is not JSON"),
         ('{"urls": {}}', "has no URLs"),
         ('{"layout": {}, "regions": []}', "something else than URLs by region"),
@@ -132,7 +133,7 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(ValueError, match=r"GLOBAL_INTEGERS_URLS is empty; .* `pulumi stack output --json > out"):
             Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", "{}")
-    with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS: the JSON has no URLs"):
+    with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS: the text has no URLs"):
         Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", json.dumps(URLS))
     assert Integers.from_env(lease=5).client.options.lease == 5

@@ -346,8 +346,9 @@ def _out_of_time(
     reasons = {region: failure.reason for region, failure in failures.items()}
     hints = [failure.hint for failure in failures.values()]
     if len(failures) < asked:
-        message = f"{request.subject}: {timeout:.3g} s passed before every region could be asked:"
-        return DeadlineExceeded(message, {**regions.reasons(), **reasons}, hints)
+        reasons = {**regions.reasons(), **reasons}
+        message = f"{request.subject}: {timeout:.3g} s passed before every region could be asked"
+        return DeadlineExceeded(message + ":" * bool(reasons), reasons, hints)
     message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
     if all(failure.kind is FailureKind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)

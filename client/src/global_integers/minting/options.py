@@ -162,8 +162,8 @@ def urls_from(text: str) -> dict[str, str] | str:
         return text
     if re.match(r"\w+://", text):
         raise ValueError(f"{text[:200]!r} should begin with https:// or http://")
-    source = "the JSON"
-    if text.strip() and not text.lstrip().startswith("{") and not _in_lines(text):
+    source = "the text"
+    if text.strip() and not text.lstrip().startswith(("{", "[")) and not _in_lines(text):
         source = text
         try:
             text = Path(text).read_text(encoding="utf-8")
