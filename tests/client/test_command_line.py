@@ -162,7 +162,7 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
         (
             "eu-west-1",
             None,
-            "the counters table of eu-west-1 was lost since, or restored, so no region knows; treat it",
+            "the counters table of eu-west-1 was lost, restored or deleted since, so no region knows; treat it",
         ),
         ("us-east-1", None, "eu-west-1 has left the layout, so no region knows; treat it as minted, and look for it"),
         ("integers.example.com", None, "eu-west-1 has left the layout, or the counters table of eu-west-1 was lost"),

@@ -330,8 +330,8 @@ def reply(result: RunResult) -> dict[str, Any]:
 def note(outcomes: Mapping[str, Outcome], record: DeploymentRecord) -> str:
     """Return what the record keeps for the next preview, as JSON."""
     shown = [counter for counter in record.desired.counters if counter in outcomes and counter != CHECK_COUNTER]
-    named = {counter: outcomes[counter].register for counter in shown}
-    counters = {counter: {"epoch": register.epoch, "base": register.base} for counter, register in named.items()}
+    registers = [outcomes[counter].register for counter in shown]
+    counters = {each.counter: {"epoch": each.epoch, "base": each.base, "window": each.window} for each in registers}
     return json.dumps({"counters": counters, "pending": pending_regions(outcomes.values())}, sort_keys=True)
 
 

@@ -38,6 +38,9 @@ def sent(deployment: Deployment) -> dict[str, Any]:
 TOKEN, FOLLOWED = "8f14e45f/0", "c9f0f895/1"
 
 
+ORDERS = {"epoch": 3, "base": 1, "window": 100}
+
+
 def recorded(desired: dict[str, Any], *, reconciled: bool = True, before: str = "") -> dict[str, Any]:
     """The record of the coordinator, as it writes it. `before` is the default counter before."""
     return {
@@ -51,7 +54,7 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True, before: str = 
         "defaultCounter": {"S": desired["defaultCounter"]},
         "defaultBefore": {"S": before},
         "reconciled": {"BOOL": reconciled},
-        "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": []})},
+        "report": {"S": json.dumps({"counters": {"orders": ORDERS}, "pending": []})},
     }
 
 
@@ -157,10 +160,7 @@ def test_one_item_is_read_where_the_table_exists() -> None:
         (
             Aws(preview=True, standing=True, record=recorded(STOOD), labels={OTHER: None}),
             {},
-            [
-                "orders: epoch 3 → 4, gap up to 200,000,000, more where windows have grown"
-                f"{OTHERS}; lost tables: eu-west-1"
-            ],
+            [f"orders: epoch 3 → 4, gap up to 200, more where windows have grown{OTHERS}; lost tables: eu-west-1"],
         ),
         (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, []),
         (Aws(record=recorded(STOOD)), {"window": 1000}, []),
@@ -376,7 +376,7 @@ BEFORE: dict[str, Any] = {
     "tableLabels": LABELS,
     "defaultCounter": "integers",
 }
-COUNTERS = {"integers": {"epoch": 3, "base": 1}}
+COUNTERS = {"integers": {"epoch": 3, "base": 10_001, "window": 5_000}}
 RECORDED = StoredRecord(
     token=TOKEN,
     number=4,
@@ -391,7 +391,7 @@ RECORDED = StoredRecord(
 
 STARTED = replace(RECORDED, reconciled=False)
 LEFT = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
-BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")})
+BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1, "window": 9} for name in ("integers", "invoices")})
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
@@ -421,8 +421,7 @@ def words(record: StoredRecord, **asked: Any) -> str:
         (
             RECORDED,
             {"tableLabels": {**LABELS, "eu-west-1": ""}},
-            "integers: epoch 3 → 4, gap up to 300,000,000, more where windows have grown"
-            f"{OTHERS}; lost tables: eu-west-1",
+            f"integers: epoch 3 → 4, gap up to 15,000, more where windows have grown{OTHERS}; lost tables: eu-west-1",
         ),
         (RECORDED, {"counters": ["integers", "orders"]}, "new counters: orders"),
         (
@@ -465,7 +464,7 @@ def test_a_change_is_said_in_one_line(record: StoredRecord, asked: dict[str, Any
 
 
 def test_only_some_of_many_counters_are_named() -> None:
-    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1, "window": 9} for number in range(MOST + 5)}
     text = words(replace(RECORDED, counters=counters), regions=["us-east-1"])
 
     assert text.count("epoch 1 → 2") == MOST
@@ -485,6 +484,6 @@ def test_equal_desired_states_are_the_same_text() -> None:
 
 def test_a_record_is_read_from_its_item() -> None:
     item = recorded(ASKED, before="a")
-    assert record_of(json.dumps(item)) == replace(DONE, counters={"orders": {"epoch": 3, "base": 1}})
+    assert record_of(json.dumps(item)) == replace(DONE, counters={"orders": ORDERS})
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE

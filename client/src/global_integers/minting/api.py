@@ -240,7 +240,7 @@ def _unknown(owner: str, answered: str, ask: str | None) -> str:
     """Return why it isn't known whether an integer was minted, and what to do. `answered`: the region, or a domain."""
     if ask is not None:
         return f"only {ask} knows, and it has not answered; ask again later"
-    left, lost = f"{owner} has left the layout", f"the counters table of {owner} was lost since, or restored"
+    left, lost = f"{owner} has left the layout", f"the counters table of {owner} was lost, restored or deleted since"
     why = lost if answered == owner else f"{left}, or {lost}" if "." in answered else left
     return f"{why}, so no region knows; treat it as minted, and look for it in your own records"
 
