@@ -97,8 +97,9 @@ def end_with_folder() -> None:
     here = Path.cwd()
 
     def poll() -> None:
-        while here.exists() and here.samefile("."):
-            time.sleep(0.1)
+        with suppress(FileNotFoundError, NotADirectoryError):  # it is gone
+            while here.samefile("."):
+                time.sleep(0.1)
         print(f"{here} was moved or deleted, so this process ends", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGTERM)
 
