@@ -246,11 +246,9 @@ def _up(options: argparse.Namespace) -> None:
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
-    receipts: list[str] = []
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
-        receipts.extend([name] * (event == "created" and name.endswith("-receipts")))
         if first and sys.stdout.isatty():
             show(f"  {counts.total()} of {len(expected)} resources: {name}")
         else:
@@ -269,6 +267,7 @@ def _up(options: argparse.Namespace) -> None:
         full = f"\n{state_folder()}: {FREE_SPACE}" if _is_full(str(error)) else ""
         raise LocalError(f"{error}{full}{over}") from error
     say(f"{stack}: {_summary(counts)}")
+    receipts = any(event == "create" and name.endswith("-receipts") for event, _, name in expected)
     if receipts and not first:  # nothing else starts scheduled runs here
         with suppress(LocalError):
             send(stack, json.dumps({"schedule": True}))

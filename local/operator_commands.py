@@ -23,7 +23,7 @@ from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
-from .stack import Made, State
+from .stack import Made, State, up_with
 from .terminal import has_reader
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def demo(stack: str) -> None:
     print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}")
     print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
     if local:
-        others = "".join(f" -c {shlex.quote(each)}" for each in deployed.state.overrides if "paused" not in each)
-        paused = f"'paused=[\"{exported['regions'][0]}\"]'"
-        print(f"take a region down:  {command(f'up --stack {stack}{others}')} -c {paused}")
+        others = [each for each in deployed.state.overrides if "paused" not in each.partition("=")[0]]
+        paused = f"paused={json.dumps(exported['regions'][:1])}"
+        print(f"take a region down:  {up_with(stack, [*others, paused])}")
         print(f"                     within seconds, the domain answers from the next region: curl {local}")

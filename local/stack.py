@@ -36,6 +36,12 @@ def stacks() -> list[str]:
     return sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
 
 
+def up_with(stack: str, overrides: Iterable[str]) -> str:
+    """Return the command that deploys a stack with these options `-c`."""
+    options = "".join(f" -c {shlex.quote(each)}" for each in overrides)
+    return command(f"up --stack {stack}{options}")
+
+
 def write_stack_of_server(endpoint: str) -> None:
     """Write `Pulumi.local.yaml`, by which the Pulumi CLI deploys to this checkout's local AWS server, at this URL."""
     if state_folder() == ROOT / ".local":  # in another folder, it is for another purpose
@@ -299,8 +305,7 @@ class State:
     @property
     def up(self) -> str:
         """The command that repeats the last `up`."""
-        options = "".join(f" -c {shlex.quote(each)}" for each in self.overrides)
-        return command(f"up --stack {self.stack}{options}")
+        return up_with(self.stack, self.overrides)
 
     def begin(self, overrides: Sequence[str] = ()) -> None:
         """Record that a deployment has begun."""

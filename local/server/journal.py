@@ -102,6 +102,9 @@ class Services(Protocol):
 class Damaged(Exception):
     """A file isn't as it was written."""
 
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path.absolute()} {what}")
+
 
 class Journal:
     """The files of one server: `snapshot-<number>.json`, and `journal-<number>` with what was written after it."""
@@ -135,12 +138,12 @@ class Journal:
         journals = sorted(_number(path) for path in self._folder.glob("journal-*"))
         if not numbers:
             if any(self._journal(number).read_bytes().count(b"\n") > 1 for number in journals):
-                raise Damaged(f"{self._snapshot(journals[-1]).absolute()} is missing")
+                raise Damaged(self._snapshot(journals[-1]), "is missing")
             self.save()
             return
         self._number = numbers[-1]
         if self._number not in journals:
-            raise Damaged(f"{self._journal(self._number).absolute()} is missing")
+            raise Damaged(self._journal(self._number), "is missing")
         path = self._snapshot(self._number)
         states: dict[str, Any] = {}
         with _damage_named(path):
@@ -397,7 +400,7 @@ def _damage_named(path: Path, line: int | None = None) -> Generator[None]:
         yield
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         where = f" in line {line}" if line else ""
-        raise Damaged(f"{path.absolute()} is damaged{where}: {error!r}") from error
+        raise Damaged(path, f"is damaged{where}: {error!r}") from error
 
 
 def _write_line(file: int, changes: Sequence[Change]) -> int:
@@ -484,7 +487,7 @@ class Ministack:
         for name in set(re.findall('"code_blob_ref": "([0-9a-f]{64})"', self.dumped(states.get("lambda", {})))):
             path = self._archive_folder / f"{name}.zip"
             if not path.is_file() or sha256(path.read_bytes()).hexdigest() != name:
-                raise Damaged(f"{path.absolute()} is missing or damaged")
+                raise Damaged(path, "is missing or damaged")
         for name, module in self._app._state_map.items():
             if states.get(name):
                 self._app._get_module(module).load_persisted_state(states[name])

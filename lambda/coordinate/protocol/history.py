@@ -39,10 +39,13 @@ def past_of(register: Register) -> Steps[tuple[Layout, ...]]:
 def _past_of(register: Register, found: Sequence[Layout]) -> Steps[tuple[Layout, ...]]:
     """Do the same with what was found in the archive. What that has lost, a region's copy may still have."""
     past = _preceding(register, found)
-    for region in register.regions if register.preceding else ():
-        if not past:
-            recorded = yield from one(op.ReadRecorded(region, register.counter))
-            past = () if isinstance(recorded, Absent) else _preceding(register, recorded or ())
+    if past or not register.preceding:
+        return past
+    for region in register.regions:
+        recorded = yield from one(op.ReadRecorded(region, register.counter))
+        past = () if isinstance(recorded, Absent) else _preceding(register, recorded or ())
+        if past:
+            break
     return past
 
 

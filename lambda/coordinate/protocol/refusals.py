@@ -11,7 +11,7 @@ NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
 
 SHOWN = 10
-"""How many traces are shown."""
+"""How many lines of one kind are shown: traces, or refusals of counters."""
 
 
 def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None, only: str = "") -> Refused:

@@ -30,7 +30,7 @@ from .operations import (
     one,
 )
 from .reconcile import Outcome, TablesScan, delete, reconcile, scan_tables
-from .refusals import no_region, no_register, nothing_deployed, too_many
+from .refusals import SHOWN, no_region, no_register, nothing_deployed, too_many
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,6 @@ class ScheduledRun:
 
 Run = Deploy | Create | Delete | Grant | ScheduledRun
 """What a run may be asked for."""
-
-SHOWN = 10
-"""How many refusals of counters are shown."""
 
 
 @dataclass

@@ -155,11 +155,9 @@ def request_of(received: Received, default: str) -> Request:
             return CounterRequest("health", default)
         case ["-", "status"]:
             _check_method(method, READ)
-            _check_names(query, "counter")
             return CounterRequest("status", _counter_parameter(query) or default)
         case ["-", "counters"]:
             _check_method(method, READ)
-            _check_names(query, "limit", "after")
             return ListCounters(_integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
         case [name, ""]:
             raise Problem(
@@ -187,7 +185,6 @@ def request_of(received: Received, default: str) -> Request:
     for name in PREFETCH_HEADERS:
         if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
-    _check_names(query, "count")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
@@ -235,15 +232,11 @@ def _query_of(text: str) -> Query:
     return parse_qsl(text, keep_blank_values=True, errors="replace")
 
 
-def _check_names(query: Query, *names: str) -> None:
-    """Refuse a name with the letters of one of `names`, like `cuont`. Others are ignored: caches are avoided so."""
-    for name, _ in query:
-        meant = [known for known in names if name != known and sorted(name.lower()) == sorted(known)]
-        if meant:
-            raise Problem(HTTPStatus.BAD_REQUEST, f"there is no parameter {name!r}; did you mean {meant[0]}?")
-
-
 def _single(query: Query, name: str) -> str | None:
+    """Return a parameter, or None without it. One with its letters, like `cuont`, is refused. Others are ignored."""
+    for other, _ in query:
+        if other != name and sorted(other.lower()) == sorted(name):
+            raise Problem(HTTPStatus.BAD_REQUEST, f"there is no parameter {other!r}; did you mean {name}?")
     values = [value for key, value in query if key == name]
     if len(values) > 1:
         raise Problem(HTTPStatus.BAD_REQUEST, f"{name} is given {len(values)} times; it may be given once")
