@@ -275,7 +275,9 @@ def _default(
             # Before the first deployment is admitted, no region has an item of any counter.
             items = yield from one(op.ScanItems(region, patient=True))
             if traces := _items({region: items}):
-                raise lost_layouts(layouts_id, traces, only=region)
+                if (yield from one(op.ReadRecord())) == record:
+                    raise lost_layouts(layouts_id, traces, only=region)
+                return (yield from _default(region, counter, chosen=chosen))  # a run has just been admitted
             if items is Absent.UNREACHABLE:
                 raise unanswered([region])
         return None

@@ -1,11 +1,13 @@
 """Which deployment is admitted, and how the record is kept: on tables in memory."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
-from coordinate.protocol.admit import admit, finish, note_default
+from coordinate.protocol.admit import admit, check_default, finish, note_default
 from coordinate.protocol.model import Copy, Deleted, Deletions, Deploy, DeploymentRecord, Item, Refused
 from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord
+from coordinate.protocol.run import RunResult, run
 
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import Layouts, World
@@ -251,6 +253,44 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert "\n  Pulumi's state: the first layouts table of this stack, of its-label in a-region" in refused
     floored = deployment("a", firstLayoutsLabel="a-region its-label", floors={"*": 5})
     assert admitted(World(), floored) is not None
+
+
+def test_a_check_beside_the_first_deployment_is_not_refused() -> None:
+    """A slow check, which a part of the deployment overtakes: from its beginning on, or up to its end."""
+    length = _beside_the_first_deployment(0, 0, 0)
+    parts = {(0, within) for within in range(length)} | {(before, length) for before in range(length)}
+    for (before, within), read in product(sorted(parts), range(CHECK_OPERATIONS + 1)):
+        _beside_the_first_deployment(before, read, within)
+
+
+CHECK_OPERATIONS = 5
+"""Of the check of a region's default counter, before any deployment: two reads, two descriptions and a scan."""
+
+
+def _beside_the_first_deployment(before: int, read: int, within: int) -> int:
+    """Let a deployment take so many steps, then the check so many, the deployment some more, and the check the rest.
+
+    Return how many steps the whole deployment has. The check must not raise.
+    """
+    world = World()
+    world.make_table("a")
+    world.now = NOW
+    first = SimulatedCoordinator(run(deployment("a"), "first", RunResult()))
+    check = SimulatedCoordinator(check_default("a", "c", chosen=False))
+    steps = _advance(first, before, world)
+    _advance(check, read, world)
+    steps += _advance(first, within, world)
+    if not check.ended:
+        check.finish(world.carry_out)
+    return steps + _advance(first, 1000, world)
+
+
+def _advance(simulated: SimulatedCoordinator, most: int, world: World) -> int:
+    for number in range(most):
+        if simulated.ended:
+            return number
+        simulated.step(world.carry_out)
+    return most
 
 
 def test_a_record_of_the_table_before_has_no_default(world: World) -> None:
