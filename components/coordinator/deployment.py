@@ -40,12 +40,15 @@ class StoredRecord:
     """What it minted from before; "" if that has never changed."""
     reconciled: bool
     counters: Mapping[str, Any]
-    """Name → its `epoch`, `base` and `window`; empty until it is carried out."""
+    """Name → its `epoch` and `base`; empty until it is carried out."""
+    window: int
+    """The largest of their present epochs; 0 until it is carried out."""
 
 
 def record_of(item: str) -> StoredRecord:
     """Read the record from its item: a JSON object of DynamoDB attributes."""
     attributes = json.loads(item)
+    report = json.loads(attributes["report"]["S"])
     return StoredRecord(
         token=attributes["token"]["S"],
         number=int(attributes["number"]["N"]),
@@ -55,7 +58,8 @@ def record_of(item: str) -> StoredRecord:
         default_counter=attributes["defaultCounter"]["S"],
         default_before=attributes["defaultBefore"]["S"],
         reconciled=attributes["reconciled"]["BOOL"],
-        counters=json.loads(attributes["report"]["S"]).get("counters", {}),
+        counters=report.get("counters", {}),
+        window=report.get("window", 0),
     )
 
 
@@ -162,12 +166,13 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     ]
     if not lost and before["regions"] == desired["regions"]:
         return
+    # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
+    gap = f"about {stride * desired['headroom']:,}"
+    if lost:
+        gap = f"up to {stride * record.window:,}, more where windows have grown"
     for name in sorted(record.counters)[:MOST]:
-        counter = record.counters[name]
-        # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-        most = f"up to {stride * counter['window']:,}, more where windows have grown"
-        gap = most if lost else f"about {stride * desired['headroom']:,}"
-        yield f"{name}: epoch {counter['epoch']} → {counter['epoch'] + 1}, gap {gap}"
+        epoch = record.counters[name]["epoch"]
+        yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
     if len(record.counters) > MOST:
         yield f"{len(record.counters) - MOST} more counters likewise"
     yield "the same for counters that aren't in the settings"

@@ -50,7 +50,8 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
         "integers",
         "",
         reconciled=True,
-        counters={"integers": {"epoch": 1, "base": 1, "window": 100}},
+        counters={"integers": {"epoch": 1, "base": 1}},
+        window=100,
     )
 
 

@@ -328,8 +328,12 @@ def note(outcomes: Mapping[str, Outcome], record: DeploymentRecord) -> str:
     """Return what the record keeps for the next preview, as JSON."""
     shown = [counter for counter in record.desired.counters if counter in outcomes and counter != CHECK_COUNTER]
     registers = [outcomes[counter].register for counter in shown]
-    counters = {each.counter: {"epoch": each.epoch, "base": each.base, "window": each.window} for each in registers}
-    return json.dumps({"counters": counters, "pending": pending_regions(outcomes.values())}, sort_keys=True)
+    of_all = {
+        "counters": {each.counter: {"epoch": each.epoch, "base": each.base} for each in registers},
+        "pending": pending_regions(outcomes.values()),
+        "window": max((each.window for each in registers), default=0),
+    }
+    return json.dumps(of_all, sort_keys=True)
 
 
 def nowhere(outcomes: Iterable[Outcome]) -> Register | None:

@@ -38,9 +38,6 @@ def sent(deployment: Deployment) -> dict[str, Any]:
 TOKEN, FOLLOWED = "8f14e45f/0", "c9f0f895/1"
 
 
-ORDERS = {"epoch": 3, "base": 1, "window": 100}
-
-
 def recorded(desired: dict[str, Any], *, reconciled: bool = True, before: str = "") -> dict[str, Any]:
     """The record of the coordinator, as it writes it. `before` is the default counter before."""
     return {
@@ -54,7 +51,7 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True, before: str = 
         "defaultCounter": {"S": desired["defaultCounter"]},
         "defaultBefore": {"S": before},
         "reconciled": {"BOOL": reconciled},
-        "report": {"S": json.dumps({"counters": {"orders": ORDERS}, "pending": []})},
+        "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": [], "window": 100})},
     }
 
 
@@ -376,7 +373,7 @@ BEFORE: dict[str, Any] = {
     "tableLabels": LABELS,
     "defaultCounter": "integers",
 }
-COUNTERS = {"integers": {"epoch": 3, "base": 10_001, "window": 5_000}}
+COUNTERS = {"integers": {"epoch": 3, "base": 10_001}}
 RECORDED = StoredRecord(
     token=TOKEN,
     number=4,
@@ -387,11 +384,12 @@ RECORDED = StoredRecord(
     default_before="",
     reconciled=True,
     counters=COUNTERS,
+    window=5_000,
 )
 
 STARTED = replace(RECORDED, reconciled=False)
 LEFT = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
-BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1, "window": 9} for name in ("integers", "invoices")})
+BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")})
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
@@ -464,7 +462,7 @@ def test_a_change_is_said_in_one_line(record: StoredRecord, asked: dict[str, Any
 
 
 def test_only_some_of_many_counters_are_named() -> None:
-    counters = {f"c{number:02}": {"epoch": 1, "base": 1, "window": 9} for number in range(MOST + 5)}
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
     text = words(replace(RECORDED, counters=counters), regions=["us-east-1"])
 
     assert text.count("epoch 1 → 2") == MOST
@@ -472,7 +470,15 @@ def test_only_some_of_many_counters_are_named() -> None:
 
 
 ASKED: dict[str, Any] = {"regions": ["us-east-1", "eu-west-1"], "leaving": ["us-west-2"], "defaultCounter": "b"}
-DONE = replace(RECORDED, requested=1_794_000_000, desired=ASKED, default_counter="b", default_before="a", counters={})
+DONE = replace(
+    RECORDED,
+    requested=1_794_000_000,
+    desired=ASKED,
+    default_counter="b",
+    default_before="a",
+    counters={},
+    window=0,
+)
 
 
 def test_equal_desired_states_are_the_same_text() -> None:
@@ -484,6 +490,6 @@ def test_equal_desired_states_are_the_same_text() -> None:
 
 def test_a_record_is_read_from_its_item() -> None:
     item = recorded(ASKED, before="a")
-    assert record_of(json.dumps(item)) == replace(DONE, counters={"orders": ORDERS})
+    assert record_of(json.dumps(item)) == replace(DONE, counters={"orders": {"epoch": 3, "base": 1}}, window=100)
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE
