@@ -167,7 +167,8 @@ class _Loader(yaml.SafeLoader):
 def _read(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file, empty if there is nothing in it."""
     try:
-        found: Any = yaml.load(path.read_text(), _Loader)  # noqa: S506 (a safe one)
+        with path.open() as stream:
+            found: Any = yaml.load(stream, _Loader)  # noqa: S506 (a safe one)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise LocalError(f"{path.name} is not valid YAML: {error}") from error
     return _mapping(found, f"{path.name} must be a mapping, with config: and below it {EXAMPLE}")

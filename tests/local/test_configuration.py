@@ -61,7 +61,7 @@ NOT_HERE = "is for AWS and has no effect on this machine"
         ("config: {a: &a [*a]}", "", r"Pulumi\.dev\.yaml: a: Circular reference"),
         ("config: \x07", "", "not valid YAML"),
         ("config: \udcff\udcfe", "", "not valid YAML"),  # no text: these are written as bytes
-        ("config:\n  x:lease: 2\n  x:lease: 3\n", "", "(?s)x:lease is there twice.*line 3, column 3"),
+        ("config:\n  x:lease: 2\n  x:lease: 3\n", "", r'(?s)x:lease is there twice.*\.yaml", line 3, column 3'),
         ("a: {b: 1, b: 2}", "", "b is there twice"),
         ("config: {lease: 2, x:lease: 3}", "", "lease and x:lease are the same setting"),
         ("config: {aws:rgion: x}", "", r"^Pulumi\.dev\.yaml: nothing reads aws:rgion; did you mean 'aws:region'\?$"),
