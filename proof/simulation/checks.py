@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Item, Register
+from coordinate.protocol.model import Item, Refused, Register
+from coordinate.protocol.refusals import lost_layouts
 from coordinate.protocol.run import RunResult
 from mint.model import CounterItem, NoItem, RequestError, WentBackwards
 from mint.owner import owner_document
@@ -31,6 +32,10 @@ class MintedTwice(AssertionError):
 
 class Unasked(AssertionError):
     """A layout was begun that the last admitted deployment didn't ask for, or `/` mints from another counter."""
+
+
+class FalseAlarm(AssertionError):
+    """A run said that the deployment record is lost, and it was in its place."""
 
 
 @dataclass
@@ -265,6 +270,17 @@ def _accepts(guard: RollbackGuard, counter: str, last: HighestSeen, before: Item
 
 class Stuck(AssertionError):
     """Left alone, the system did not reconcile."""
+
+
+def check_refusal(world: World, refusal: Refused) -> None:
+    """Check that nobody is asked for a floor while the deployment record is in its place, or raise `FalseAlarm`."""
+    layouts = world.layouts
+    if str(refusal).startswith(LOST) and layouts.record is not None and layouts.record.layouts_id == layouts.id:
+        raise FalseAlarm(str(refusal))
+
+
+LOST = str(lost_layouts("")).split("(", maxsplit=1)[0]
+"""How the refusal begins that asks for a floor."""
 
 
 def check_reconciled(world: CheckedWorld, result: RunResult) -> None:

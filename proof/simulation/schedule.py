@@ -24,7 +24,7 @@ from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, Sched
 from components.settings import SettingsError
 from global_integers_core.lattice import MAX_FLOOR
 
-from .checks import CheckedWorld, Stuck, ask, check_reconciled
+from .checks import CheckedWorld, Stuck, ask, check_reconciled, check_refusal
 from .coordinator import SimulatedCoordinator
 from .deployments import HEADROOM, SimulatedPulumi, SimulatedSettings, deployment_of
 from .network import Network
@@ -236,6 +236,7 @@ class RandomSchedule:
         try:
             coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
         except Refused as refusal:
+            check_refusal(self.world, refusal)
             coordinator.result = refusal
         if coordinator.ended:
             self._ended(coordinator)
@@ -328,6 +329,7 @@ class RandomSchedule:
                 if self.runs and not calm:
                     self._turn(self.operators.choice(self.runs))
         except Refused as refusal:
+            check_refusal(self.world, refusal)
             if calm:
                 raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
             return False

@@ -43,10 +43,9 @@ from .refusals import (
     ahead,
     being_deleted,
     in_settings,
-    lost_layouts,
+    layouts_lost,
     no_counter,
     no_region,
-    nothing_deployed,
     stray,
     undeletable,
 )
@@ -128,7 +127,7 @@ def delete(counter: str, run: str) -> Steps[None]:
     for number in range(ROUNDS):
         record = yield from one(op.ReadRecord())
         if record is None:
-            raise nothing_deployed(counter)
+            raise layouts_lost()
         if counter in (*record.desired.counters, *record.desired.floors):
             raise in_settings([counter])
         register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
@@ -159,9 +158,9 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gon
     if isinstance(register, Absent) or isinstance(copy, Absent):
         raise stray(counter, "the layouts table" if isinstance(register, Absent) else "the mirror")
     if admitted != record.admitted:
-        return again._replace(record=(yield from _admitted(counter)))
+        return again._replace(record=(yield from _admitted()))
     if record.layouts_id != layouts_id:
-        raise lost_layouts(layouts_id)
+        raise layouts_lost()
     may_create = may_create or counter in record.desired.counters
     is_missing, known = register is None or register.layouts_id != layouts_id, NOTHING
     if is_missing:
@@ -277,12 +276,12 @@ def _can_write(register: Register, record: DeploymentRecord, mirror_id: str) -> 
     return all((yield [op.WriteRegister(register, register, record), op.WriteCopy(same, same)]))
 
 
-def _admitted(counter: str) -> Steps[DeploymentRecord]:
+def _admitted() -> Steps[DeploymentRecord]:
     """Return the record that was admitted last, which isn't the one that this run carries out."""
     record = yield from one(op.ReadRecord())
     admitted = yield from one(op.ReadAdmitted())
     if record is None:
-        raise nothing_deployed(counter)
+        raise layouts_lost()
     if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record

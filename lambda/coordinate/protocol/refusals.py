@@ -149,6 +149,14 @@ def mirror_lost() -> Refused:
     return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
 
 
+def layouts_lost() -> Refused:
+    """Return the refusal of a run in which the layouts table was replaced."""
+    return Refused(
+        "The layouts table was lost while the coordinator ran. Deploy again; the next run puts back what the mirror "
+        "has."
+    )
+
+
 def archive_unreachable(counter: str) -> Refused:
     """Return the refusal to begin a counter while nobody knows whether one of this name was deleted."""
     return Refused(

@@ -6,8 +6,9 @@ from random import Random
 import pytest
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import FenceItem, ReadCopy, ReadItem, ReadRegister, WriteCopy, WriteRegister
+from coordinate.protocol.refusals import lost_layouts, mirror_lost
 
-from proof.simulation.checks import CheckedWorld, MintedTwice, Stuck, Unasked
+from proof.simulation.checks import CheckedWorld, FalseAlarm, MintedTwice, Stuck, Unasked, check_refusal
 from proof.simulation.deployments import decoded, desired
 
 REGISTER = Register("c", "layouts 1", 1, ("a",), ("a 2",), base=1, limit=10, window=10, granted=1_000)
@@ -37,6 +38,16 @@ def test_an_integer_that_is_minted_twice_is_noticed() -> None:
 
     with pytest.raises(MintedTwice, match="c 1 was minted in a and again in a"):
         tables.mint("a")
+
+
+def test_a_record_that_is_called_lost_and_is_there_is_noticed() -> None:
+    tables = world("a")
+    check_refusal(tables, mirror_lost())
+    with pytest.raises(FalseAlarm, match="Neither the layouts table"):
+        check_refusal(tables, lost_layouts("layouts 1"))
+
+    tables.layouts.id = "layouts 2"  # its content was put back into another table
+    check_refusal(tables, lost_layouts("layouts 2"))
 
 
 def test_a_block_that_has_an_integer_a_second_time_is_noticed() -> None:

@@ -7,6 +7,7 @@ from coordinate.protocol.model import Item, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     ahead,
+    layouts_lost,
     lost_layouts,
     lost_register,
     no_region,
@@ -35,6 +36,7 @@ ALL = [
     superseded([]),
     outdated(NOW, NOW + 86_400),
     nothing_deployed("orders"),
+    layouts_lost(),
     unknown_floors(["orders"]),
     no_region("orders", ["eu-west-1"]),
 ]
