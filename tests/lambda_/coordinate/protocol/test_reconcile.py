@@ -4,10 +4,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.deletion import note_mark
+from coordinate.protocol.deletion import may_be_remainder, note_mark
 from coordinate.protocol.epochs import EPOCHS_SKIPPED, closing
 from coordinate.protocol.model import Absent, Copy, Deleted, DeploymentRecord, Item, Refused, Register
-from coordinate.protocol.operations import Observation, Operation, ReadCopy, ReadItem, ReadRegister, WriteRegister
+from coordinate.protocol.operations import (
+    Observation,
+    Operation,
+    ReadCopy,
+    ReadItem,
+    ReadRegister,
+    WriteRecord,
+    WriteRegister,
+)
 from coordinate.protocol.reconcile import Outcome, delete, reconcile
 
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -220,6 +228,36 @@ def test_what_was_lost_notes_no_deletion(left: DeploymentRecord | None) -> None:
     scene.world.layouts.record = left
     assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
     assert scene.writes == []
+
+
+@pytest.mark.parametrize("mirror_id", ["", "mirror 0"])
+def test_a_mirror_that_is_not_whole_notes_no_deletion(mirror_id: str) -> None:
+    scene = Scene("a")
+    present = scene.world.layouts.record
+    assert present is not None
+    scene.world.mirror.record = Copy(present, mirror_id) if mirror_id else None
+    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
+    assert scene.writes == []
+
+
+def test_a_deletion_that_cannot_be_noted_is_left_to_the_next_run() -> None:
+    scene = Scene("a")
+    present = scene.world.layouts.record
+    assert present is not None
+    scene.world.mirror.record = Copy(present, "mirror 1")
+
+    def faster(operation: Operation) -> Any:
+        return False if isinstance(operation, WriteRecord) else scene.carry_out(operation)
+
+    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(faster)
+    assert SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "ceiling", "may_be"), [(3, 100, True), (2, 99, True), (4, 100, False), (3, 101, False)]
+)
+def test_an_item_may_be_left_of_a_counter_up_to_the_mark(epoch: int, ceiling: int, may_be: bool) -> None:
+    assert may_be_remainder(Item(1, 1, ceiling, epoch), Deleted(3, 100)) == may_be
 
 
 def test_nothing_is_deleted_once_its_record_is_lost() -> None:
