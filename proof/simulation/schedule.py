@@ -282,6 +282,9 @@ class RandomSchedule:
         refresh = settings is not None or random.random() < 0.5
         default = None
         if self.rates["words"]:
+            if settings is None and read is None and self.operators.random() < 0.5:
+                self._deploy_beside(chosen, refresh=refresh)
+                return
             default = self._release(chosen, read, calm=settings is not None)
             if default is None:
                 return
@@ -290,6 +293,17 @@ class RandomSchedule:
             self._delete(None)
         elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
             self._send(sent)
+
+    def _deploy_beside(self, settings: SimulatedSettings, *, refresh: bool) -> None:
+        """Deploy where there is no record yet, and check and release the regions while the coordinator is at work."""
+        try:
+            default = self.pulumi.default(settings, None)
+        except SettingsError:
+            return
+        sent = self.pulumi.up(settings, None, refresh=refresh, wrong_by=self.network.wrong_by(), default=default)
+        if sent is not None:
+            self._send(sent)
+        self._release(settings, None)
 
     def _words(self, settings: SimulatedSettings) -> SimulatedSettings:
         """Return the settings with the counters in any order, some left out, and perhaps the default in words."""
@@ -326,8 +340,9 @@ class RandomSchedule:
         try:
             while not run.ended:
                 run.step(partial(self.network.carry_out, run=run), self.operators.randrange)
-                if self.runs and not calm:
-                    self._turn(self.operators.choice(self.runs))
+                for _ in range(0 if calm else self.operators.choice((1, 1, 1, 30))):  # a read may be slow
+                    if self.runs:
+                        self._turn(self.operators.choice(self.runs))
         except Refused as refusal:
             check_refusal(self.world, refusal)
             if calm:
