@@ -301,9 +301,12 @@ class RandomSchedule:
         except SettingsError:
             return
         sent = self.pulumi.up(settings, None, refresh=refresh, wrong_by=self.network.wrong_by(), default=default)
-        if sent is not None:
-            self._send(sent)
-        self._release(settings, None)
+        if sent is None:
+            return
+        started = self._start(deployment_of(sent))
+        # If a release is refused or killed, the `up` has failed, and the coordinator goes on.
+        if self._release(settings, None) is not None and started in self.runs:
+            self.deploying = (started, sent)
 
     def _words(self, settings: SimulatedSettings) -> SimulatedSettings:
         """Return the settings with the counters in any order, some left out, and perhaps the default in words."""
