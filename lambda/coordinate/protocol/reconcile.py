@@ -43,7 +43,7 @@ from .refusals import (
     ahead,
     being_deleted,
     in_settings,
-    layouts_lost,
+    layouts_lost_meanwhile,
     no_counter,
     no_region,
     stray,
@@ -127,7 +127,7 @@ def delete(counter: str, run: str) -> Steps[None]:
     for number in range(ROUNDS):
         record = yield from one(op.ReadRecord())
         if record is None:
-            raise layouts_lost()
+            raise layouts_lost_meanwhile()
         if counter in (*record.desired.counters, *record.desired.floors):
             raise in_settings([counter])
         register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
@@ -160,7 +160,7 @@ def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound | Gon
     if admitted != record.admitted:
         return again._replace(record=(yield from _admitted()))
     if record.layouts_id != layouts_id:
-        raise layouts_lost()
+        raise layouts_lost_meanwhile()
     may_create = may_create or counter in record.desired.counters
     is_missing, known = register is None or register.layouts_id != layouts_id, NOTHING
     if is_missing:
@@ -281,7 +281,7 @@ def _admitted() -> Steps[DeploymentRecord]:
     record = yield from one(op.ReadRecord())
     admitted = yield from one(op.ReadAdmitted())
     if record is None:
-        raise layouts_lost()
+        raise layouts_lost_meanwhile()
     if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record

@@ -149,7 +149,7 @@ def mirror_lost() -> Refused:
     return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
 
 
-def layouts_lost() -> Refused:
+def layouts_lost_meanwhile() -> Refused:
     """Return the refusal of a run in which the layouts table was replaced."""
     return Refused(
         "The layouts table was lost while the coordinator ran. Deploy again; the next run puts back what the mirror "

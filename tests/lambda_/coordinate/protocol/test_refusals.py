@@ -7,7 +7,7 @@ from coordinate.protocol.model import Item, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     ahead,
-    layouts_lost,
+    layouts_lost_meanwhile,
     lost_layouts,
     lost_register,
     no_region,
@@ -36,7 +36,7 @@ ALL = [
     superseded([]),
     outdated(NOW, NOW + 86_400),
     nothing_deployed("orders"),
-    layouts_lost(),
+    layouts_lost_meanwhile(),
     unknown_floors(["orders"]),
     no_region("orders", ["eu-west-1"]),
 ]
