@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS
@@ -282,7 +283,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
     Raises:
         LocalError: the URL takes signed requests only.
         Paused: the region takes no requests.
-        OSError: there is no response, or one without an integer.
+        OSError, HTTPException: there is no response, or not all of it.
     """
     # No other proxy: whatever the environment says, the URL is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy} if proxy else {}))
@@ -353,7 +354,7 @@ def demo(stack: str) -> None:
     try:
         minted = mint_everywhere(exported, proxy)
         moved = mint_once_moved(local) if local else None
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         raise LocalError(f"minting failed: {error}\n{aws_server.SERVICE.log_end()}") from error
     print(f"\n{table(exported, minted)}\n")
     if local:

@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any, cast
 
 from global_integers_core.names import LIVE_ALIAS
@@ -130,7 +131,7 @@ def _problem(code: int, answer: Mapping[str, Any]) -> str:
 def _asked(deployed: Deployed, region: str, path: str) -> tuple[int, Mapping[str, Any]]:
     """Return status and document of a GET at the region's URL, or of its function if it has no URL, or a signed one.
 
-    The status is 0 if there is no response.
+    The status is 0 if there is no response, or not all of it.
     """
     url = deployed.urls.get(region, "")
     if not url.startswith("http://"):  # a name of the domain
@@ -145,7 +146,7 @@ def _asked(deployed: Deployed, region: str, path: str) -> tuple[int, Mapping[str
         if error.code == HTTPStatus.FORBIDDEN:
             return _invoked(deployed, region, path)
         return error.code, document
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         return 0, {"detail": str(error)}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import command
-from proof.faulty_server import Request, Response, Server, json_response
+from proof.faulty_server import Fault, Request, Response, Server, json_response
 from tests.local.machine import HANGING, Machine, chosen, mint, up
 
 HOME, OTHER = "us-east-1", "eu-west-1"
@@ -105,7 +105,7 @@ def test_what_is_deleted_by_hand_is_named(pair: Machine) -> None:
 
 @contextmanager
 def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
-    """Let a region's URL answer so, or, with 0, nothing."""
+    """Let a region's URL answer so; with 0, nothing listens there, and with -1, the response ends too early."""
     state = machine.folder / "dev.json"
     whole = state.read_text()
     document = json.loads(whole)
@@ -113,7 +113,8 @@ def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
     async def answer(_: Request) -> Response:
         return json_response({"detail": detail}, code)
 
-    with Server(answer) as server:
+    cut = [Fault(replies=(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",), end="close")] if code < 0 else []
+    with Server(answer, cut) as server:
         document["outputs"]["urls"][OTHER] = f"{server.url if code else 'http://127.0.0.1:9'}/"
         state.write_text(json.dumps(document))
         try:
@@ -133,6 +134,7 @@ def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
         (410, "leaving, mints no longer"),
         (429, "throttled: it gets more requests than it may serve at the same time (429)"),
         (0, "doesn't mint: no response (<urlopen error [Errno 111] Connection refused>)"),
+        (-1, "doesn't mint: no response (IncompleteRead(1 bytes read, 8 more expected))"),
         (403, "mints, offset 2 of stride 2"),  # it wants a signature, so the function is asked
     ],
 )
