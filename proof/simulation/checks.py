@@ -255,16 +255,19 @@ class CheckedWorld(World):
                     self.forgotten[name] = self.epochs
 
 
+LOG = logging.getLogger("mint.table")
+"""Where a function says that its table went backwards."""
+
+
 def _accepts(guard: RollbackGuard, counter: str, last: HighestSeen, before: Item, after: Item) -> bool:
-    log = logging.getLogger("mint.table")
-    silent, log.disabled = log.disabled, True
+    silent, LOG.disabled = LOG.disabled, True
     try:
         seen = HighestSeen(before.epoch, before.issued), HighestSeen(after.epoch, after.issued)
         guard.add(counter, last, *seen)
     except WentBackwards:
         return False
     finally:
-        log.disabled = silent
+        LOG.disabled = silent
     return True
 
 

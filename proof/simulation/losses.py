@@ -8,8 +8,8 @@ mints then lies above all that it has minted before, nothing is minted twice, an
 is refused, and what the refusal says lets the stack go on.
 """
 
+import pickle
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -203,8 +203,8 @@ class Stack:
 
 
 @cache
-def _built(number: int) -> Stack:
-    """Return a stack that has minted in two epochs."""
+def _built(number: int) -> bytes:
+    """Return a stack that has minted in two epochs, pickled: to load it takes a fifth of the time of `deepcopy`."""
     world = CheckedWorld()
     pulumi = SimulatedPulumi(world, Random(0), ["c"])
     names = tuple("abc"[:number])
@@ -225,12 +225,12 @@ def _built(number: int) -> Stack:
     assert stack.up() == ""
     stack.mint(everywhere=True)
     stack.schedule()
-    return stack
+    return pickle.dumps(stack)
 
 
 def lost(losses: Losses, without: str | None = None) -> Stack:
     """Return a stack that has lost this."""
-    stack = deepcopy(_built(len(losses.regions)))
+    stack: Stack = pickle.loads(_built(len(losses.regions)))  # noqa: S301 (made above)
     world, pulumi, random = stack.world, stack.pulumi, Random(0)
     stack.without, stack.counters = without, ("c",)
     if not losses.warm:

@@ -23,14 +23,14 @@ BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
     "put: no item or the other's": (MintedTwice, 47),
     "open: own token": (MintedTwice, 445),
     "fence: not fenced": (MintedTwice, 74),
-    "close: that epoch": (MintedTwice, 1_785),
+    "close: that epoch": (MintedTwice, 538),
     "limit: no ceiling above it": (MintedTwice, 8),
     "identity: of a counters table": (MintedTwice, 425),
     "identity: of the layouts table": (MintedTwice, 1_019),
     "identity: of the mirror": (MintedTwice, 1_281),
-    "mirror: written before anything is done": (MintedTwice, 282),
+    "mirror: written before anything is done": (MintedTwice, 1_125),
     "event: the record's own": (Stuck, 0),
-    "admit: the same at any age": (Stuck, 0),
+    "admit: the same at any age": (Stuck, 2),
     "throttled: only that item": (Stuck, 5),
     "fence: relative": (Stuck, 0),
     "stray: stops nobody": (Stuck, 6),
@@ -40,12 +40,12 @@ BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
     "fence: only if the next register can be written": (Stuck, 0),
     "window: no rate by a short time": (Stuck, 30),
     "receipts: stop no region": (Stuck, 0),
-    "default: only if chosen": (Unasked, 9_455),
-    "default: noted before callers reach it": (Unasked, 161),
-    "default: chosen for ever": (Unasked, 161),
+    "default: only if chosen": (Unasked, 4_159),
+    "default: noted before callers reach it": (Unasked, 71),
+    "default: chosen for ever": (Unasked, 415),
 }
-"""Condition → what goes wrong without it, and the seed that found it, which is tried first: it means nothing once the
-protocol has changed."""
+"""Condition → what goes wrong without it, and the seed that found it, which is tried first. Once the protocol or the
+schedules have changed it may find nothing, and these tests take minutes: pytest's `-rP` prints the seeds that find."""
 
 
 def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
@@ -59,6 +59,7 @@ def test_the_search_finds_what_goes_wrong_without(condition: str) -> None:
         try:
             RandomSchedule(seed, condition, losses=1 + seed % 2).run()
         except wrong:
+            print(f"found by {seed}")
             return
         except AssertionError:
             continue  # something else went wrong first

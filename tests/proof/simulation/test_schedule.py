@@ -6,7 +6,7 @@ import pytest
 
 from proof.simulation.schedule import RandomSchedule
 
-LOSSES = {1: 6_000, 2: 3_000}
+LOSSES = {1: 4_000, 2: 2_000}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with two, a floor may be needed. `make search` runs 100,000."""
 
