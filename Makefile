@@ -74,10 +74,9 @@ test: lint
 short-tests: .venv/dev
 	$(BIN)/python -m pytest
 
-# Six at a time, also with two processors: they wait much for servers.
 # The tests that take too long for make test (40 minutes), after installing what they need. Run them before a release.
 long: packages
-	$(BIN)/python -m pytest -m long -n6
+	$(BIN)/python -m pytest -m long
 
 # Run the tests ten times, half of them while the machine is busy, each time in another order (two hours).
 flaky: packages
