@@ -170,6 +170,20 @@ def within_timeout(spawn: Callable[[Any], None]) -> Callable[[Any], None]:
     return spawned
 
 
+def alone(invoke: Callable[..., dict[str, Any]], end: Callable[[list[Any]], None]) -> Callable[..., dict[str, Any]]:
+    """Let a process that can't start end no other one of its function. ministack would end those at work, too."""
+
+    @wraps(invoke)
+    def invoked(worker: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
+        try:
+            return invoke(worker, *arguments, **more)
+        except (OSError, RuntimeError) as error:
+            end([worker])
+            return {"status": "error", "error": str(error)}
+
+    return invoked
+
+
 def in_turn(*functions: Callable[..., Any]) -> list[Callable[..., Any]]:
     """Return these functions so that one waits for another to end.
 
@@ -213,6 +227,7 @@ def main() -> None:
     runtime._PYTHON_WORKER_SCRIPT = with_trace(runtime._PYTHON_WORKER_SCRIPT)
     worker = runtime.Worker
     worker._spawn = within_timeout(worker._spawn)
+    worker.invoke = alone(worker.invoke, runtime.kill_workers)
     worker._drain_stderr_bounded = partialmethod(worker._drain_stderr_bounded, first_line_wait=LOG_WAIT)
     server: Any = ministack
     folder = Path(os.environ["STATE_DIR"])

@@ -2,8 +2,11 @@
 
 import base64
 import json
+import time
 import urllib.error
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -301,6 +304,33 @@ def test_a_version_that_fails_says_why(aws: Aws, name: str, case: str) -> None:
         up(aws, *failing, invocation(name, {}, qualifier="1"))
     for part in (kind, message, log.decode().splitlines()[-1].strip()):
         assert part in str(failed.value)
+
+
+def test_what_cant_start_ends_no_other_call(aws: Aws, name: str, tmp_path: Path) -> None:
+    """Of the same function: each call has a process of its own, as on AWS."""
+    begun, ends = tmp_path / "begun", tmp_path / "ends"
+    source = (
+        "import time, pathlib\n"
+        f"begun, ends = pathlib.Path({str(begun)!r}), pathlib.Path({str(ends)!r})\n"
+        "if begun.exists(): raise RuntimeError('not now')\n"
+        "def handler(event, context):\n    begun.touch()\n"
+        "    while not ends.exists(): time.sleep(0.01)\n    return 'whole'"
+    )
+    up(aws, role(name), published(name, source=source, timeout=300))
+    client = aws.client("lambda", HOME)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.invoke, FunctionName=name, Qualifier="1", Payload=b"{}")
+        while not begun.exists():
+            assert not first.done(), json.load(first.result()["Payload"])
+            time.sleep(0.01)
+
+        second = client.invoke(FunctionName=name, Qualifier="1", Payload=b"{}")
+
+        assert "not now" in json.load(second["Payload"])["errorMessage"]
+        ends.touch()
+        assert json.load(first.result()["Payload"]) == "whole"
+    begun.unlink()
+    assert json.load(client.invoke(FunctionName=name, Qualifier="1", Payload=b"{}")["Payload"]) == "whole"
 
 
 def test_the_log_of_a_call_is_its_end_of_4_kb(aws: Aws, name: str) -> None:
