@@ -39,9 +39,10 @@ def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
     )["TableDescription"]
-    _IDS[region, table] = made.get("TableId", "")
+    ids = _ids_here()
+    ids[region, table] = made.get("TableId", "")
     if table == os.environ.get("LAYOUTS_TABLE"):
-        _IDS[region, f"{table} stream"] = made.get("LatestStreamLabel", "")
+        ids[region, f"{table} stream"] = made.get("LatestStreamLabel", "")
 
 
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
@@ -52,8 +53,8 @@ def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
 _PASSING = time.time
 """The clock, if no test has stopped it."""
 
-_IDS: dict[tuple[str, str], str] = {}
-"""The ids of the tables that were made, by region and name. The coordinator's records name them."""
+_IDS: dict[str, dict[tuple[str, str], str]] = {}
+"""The ids of the tables that were made, by endpoint, then by region and name. Records of the coordinator name them."""
 
 _SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
 """The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
@@ -63,17 +64,21 @@ AS_DEPLOYED = ["integers", CHECK_COUNTER]
 """The counters of a stack as the program deploys it. Where a table has no `CHECK_COUNTER`, it is new."""
 
 
+def _ids_here() -> dict[tuple[str, str], str]:
+    return _IDS.setdefault(os.environ["AWS_ENDPOINT_URL"], {})
+
+
 def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
     """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
     passing = None if time.time is _PASSING else time.time()  # the registers say when they were granted
     key = json.dumps([regions, settings, passing], sort_keys=True)
     if key not in _SNAPSHOTS:
         reply = deploy(*regions, **settings)
-        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _IDS.copy()
+        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _ids_here().copy()
         return reply
     text, ids = _SNAPSHOTS[key]
     for table, was in ids.items():
-        text = text.replace(was, _IDS[table])
+        text = text.replace(was, _ids_here()[table])
     reply, written = json.loads(text)
     for region, records in written.items():
         with closing(DynamoDB(region)) as dynamodb:
