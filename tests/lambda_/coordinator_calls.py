@@ -39,7 +39,7 @@ def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
     )["TableDescription"]
-    ids = _ids_here()
+    ids = _IDS.setdefault(aws.endpoint, {})
     ids[region, table] = made.get("TableId", "")
     if table == os.environ.get("LAYOUTS_TABLE"):
         ids[region, f"{table} stream"] = made.get("LatestStreamLabel", "")
@@ -56,6 +56,9 @@ _PASSING = time.time
 _IDS: dict[str, dict[tuple[str, str], str]] = {}
 """The ids of the tables that were made, by endpoint, then by region and name. Records of the coordinator name them."""
 
+_at_hand: dict[tuple[str, str], str] = {}
+"""Those of the tables that the test has."""
+
 _SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
 """The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
 
@@ -64,8 +67,10 @@ AS_DEPLOYED = ["integers", CHECK_COUNTER]
 """The counters of a stack as the program deploys it. Where a table has no `CHECK_COUNTER`, it is new."""
 
 
-def _ids_here() -> dict[tuple[str, str], str]:
-    return _IDS.setdefault(os.environ["AWS_ENDPOINT_URL"], {})
+def have_at_hand(aws: Aws) -> None:
+    """Let `laid_out` name the tables that were made there: a process may have two DynamoDBs, with the same names."""
+    global _at_hand
+    _at_hand = _IDS[aws.endpoint]
 
 
 def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
@@ -74,11 +79,11 @@ def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
     key = json.dumps([regions, settings, passing], sort_keys=True)
     if key not in _SNAPSHOTS:
         reply = deploy(*regions, **settings)
-        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _ids_here().copy()
+        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _at_hand.copy()
         return reply
     text, ids = _SNAPSHOTS[key]
-    for table, was in ids.items():
-        text = text.replace(was, _ids_here()[table])
+    for table in ids.keys() & _at_hand.keys():  # others are not of a stack
+        text = text.replace(ids[table], _at_hand[table])
     reply, written = json.loads(text)
     for region, records in written.items():
         with closing(DynamoDB(region)) as dynamodb:
