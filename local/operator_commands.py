@@ -283,7 +283,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
     Raises:
         LocalError: the URL takes signed requests only.
         Paused: the region takes no requests.
-        OSError, HTTPException: there is no response, or not all of it.
+        OSError, HTTPException: there is no response, not all of one, or one without an integer.
     """
     # No other proxy: whatever the environment says, the URL is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy} if proxy else {}))

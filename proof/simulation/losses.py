@@ -204,7 +204,7 @@ class Stack:
 
 @cache
 def _built(number: int) -> bytes:
-    """Return a stack that has minted in two epochs, pickled: to load it takes a fifth of the time of `deepcopy`."""
+    """Return a stack that has minted in two epochs, pickled: to load it is faster than to copy it."""
     world = CheckedWorld()
     pulumi = SimulatedPulumi(world, Random(0), ["c"])
     names = tuple("abc"[:number])
