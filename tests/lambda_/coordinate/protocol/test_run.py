@@ -39,6 +39,20 @@ def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
     assert scheduled_run(world).outcomes["c"].pending == ()
 
 
+def test_nothing_may_be_deleted_while_no_region_could_mint() -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b", "x")
+    deployment(world, "ab", "second", leaving="x").finish(world.carry_out)
+    world.make_table("y")
+
+    def unreachable_then(operation: Operation) -> Any:
+        world.unreachable |= {"a", "b"} if isinstance(operation, TakeRunLock) else set()
+        return world.carry_out(operation)
+
+    with pytest.raises(Refused, match="none of a, b answers"):
+        deployment(world, "ab", "third", leaving="xy").finish(unreachable_then)
+
+
 def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
