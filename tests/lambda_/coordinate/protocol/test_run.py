@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.operations import MayBegin, Operation, ReadCopy, TakeRunLock
+from coordinate.protocol.operations import CarryOut, MayBegin, Operation, ReadCopy, TakeRunLock
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from proof.simulation.checks import CheckedWorld
@@ -13,16 +13,22 @@ from proof.simulation.world import Layouts, Mirror
 from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 
+def unreachable_then(world: CheckedWorld, *regions: str) -> CarryOut:
+    """Carry out what a run does; as soon as a deployment was admitted, these regions are unreachable."""
+
+    def carried_out(operation: Operation) -> Any:
+        world.unreachable |= {*regions} if isinstance(operation, TakeRunLock) else set()
+        return world.carry_out(operation)
+
+    return carried_out
+
+
 def refused(world: CheckedWorld) -> None:
     """Deploy x alone, which is unreachable as soon as the deployment was admitted."""
     world.make_table("x")
 
-    def unreachable_then(operation: Operation) -> Any:
-        world.unreachable |= {"x"} if isinstance(operation, TakeRunLock) else set()
-        return world.carry_out(operation)
-
     with pytest.raises(Refused, match="none of x answers"):
-        deployment(world, "x", "refused", leaving="ab").finish(unreachable_then)
+        deployment(world, "x", "refused", leaving="ab").finish(unreachable_then(world, "x"))
 
 
 def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
@@ -45,12 +51,8 @@ def test_nothing_may_be_deleted_while_no_region_could_mint() -> None:
     deployment(world, "ab", "second", leaving="x").finish(world.carry_out)
     world.make_table("y")
 
-    def unreachable_then(operation: Operation) -> Any:
-        world.unreachable |= {"a", "b"} if isinstance(operation, TakeRunLock) else set()
-        return world.carry_out(operation)
-
     with pytest.raises(Refused, match="none of a, b answers"):
-        deployment(world, "ab", "third", leaving="xy").finish(unreachable_then)
+        deployment(world, "ab", "third", leaving="xy").finish(unreachable_then(world, "a", "b"))
 
 
 def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
@@ -88,12 +90,8 @@ def test_no_more_than_ten_refusals_are_shown(number: int, shown: int) -> None:
     world.unreachable = {"a"}
     world.make_table("x")
 
-    def unreachable_then(operation: Operation) -> Any:
-        world.unreachable |= {"x"} if isinstance(operation, TakeRunLock) else set()
-        return world.carry_out(operation)
-
     with pytest.raises(Refused, match="none of x answers") as refused:
-        deployment(world, "x", "refused", leaving="a", counters=counters).finish(unreachable_then)
+        deployment(world, "x", "refused", leaving="a", counters=counters).finish(unreachable_then(world, "x"))
     said = str(refused.value).splitlines()
     assert len(said) == shown
     assert (said[-1] == "… and 1 more") == (number > 10)
