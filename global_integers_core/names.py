@@ -13,6 +13,12 @@ counter. Whoever may call that path may mint from all of them."""
 CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""
 
+DELETED = "deleted"
+"""What an item is `held` for if its counter is deleted. All else is the token of the run that holds it for a while."""
+
+LOSS_ID = re.compile(r"loss-[0-9a-f]{16}")
+"""What a refusal calls a loss, and the setting `recovery` answers. It is a text in YAML without quotes, too."""
+
 MAX_BLOCK = 100_000
 """The most integers that one request mints."""
 

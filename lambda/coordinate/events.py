@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
 
-from global_integers_core.lattice import MAX_FLOOR, MAX_REGIONS
+from global_integers_core.lattice import MAX_ABOVE, MAX_FLOOR, MAX_REGIONS
 from global_integers_core.names import (
     CHECK_COUNTER,
     COUNTER_NAME,
@@ -30,12 +30,12 @@ OF_OPERATORS: Mapping[str, tuple[str, ...]] = {
 }
 """What operators ask for, and the keys beside it. There are no others: a misspelt one would change what is done."""
 
-KEYS = (*ASKED, "after", "count", "follows", "rate", "requested")
-CHECK_KEYS = ("build", "chosen", "code", "counter", "digest", "paused", "region", "version")
+KEYS = (*ASKED, "after", "count", "follows", "rate", "requested", "wentBack")
+CHECK_KEYS = ("build", "code", "counter", "digest", "paused", "region", "version")
 RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
 DESIRED_KEYS = (
-    "counters", "defaultChosen", "defaultCounter", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving",
-    "regions", "scheduleMinutes", "tableLabels", "window",
+    "counters", "defaultCounter", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving",
+    "recovery", "regions", "scheduleMinutes", "tableLabels", "window",
 )  # fmt: skip
 
 
@@ -56,8 +56,6 @@ class Check:
     """The version of its code, as its status says it."""
     build: str
     """What tells it from others in all regions: its code and its settings."""
-    chosen: bool = False
-    """Whether the settings name the default counter, so that it may be another one than before."""
     paused: bool = False
     """Whether nothing may run there now, so that it can't be checked."""
 
@@ -143,7 +141,8 @@ def request_of(event: Mapping[str, Any]) -> Request:
         return Delete(deleted)
     if "grant" in event:
         count = _integer(event, "count", least=1, most=MAX_BLOCK) if "count" in event else 1
-        return Grant(_counter(event["grant"], "grant", also=CHECK_COUNTER), count)
+        went_back = _integer(event, "wentBack") if "wentBack" in event else 0
+        return Grant(_counter(event["grant"], "grant", also=CHECK_COUNTER), count, went_back)
     if "check" in event:
         return _check(_object(event, "check"), "check", CHECK_KEYS)
     if "release" in event:
@@ -218,8 +217,7 @@ def _check(asked: dict[str, Any], key: str, keys: tuple[str, ...]) -> Check:
         if not isinstance(text, str) or not text or (name == "version" and not text.isdigit()):
             raise Refused(f"{key}.{name}: {text!r} is not a {'version' if name == 'code' else name}.")
     counter = _counter(asked.get("counter"), f"{key}.counter")
-    flags = {name: bool(asked.get(name)) for name in ("chosen", "paused")}
-    return Check(counter=counter, **flags, **cast("dict[str, Any]", texts))
+    return Check(counter=counter, paused=bool(asked.get("paused")), **cast("dict[str, Any]", texts))
 
 
 def _release(asked: dict[str, Any]) -> Release:
@@ -243,9 +241,8 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
     _counters(desired, "counters", also=CHECK_COUNTER)
     _check_floors(desired["floors"])
+    _check_recovery(desired["recovery"])
     _counter(desired["defaultCounter"], "defaultCounter")
-    if not isinstance(desired["defaultChosen"], bool):
-        raise Refused(f"defaultChosen: {desired['defaultChosen']!r} is neither true nor false.")
     for key in ("layoutsLabel", "firstLayoutsLabel"):
         if not isinstance(desired[key], str):
             raise Refused(f"desired.{key}: {desired[key]!r} is not a label.")
@@ -280,10 +277,10 @@ def _names(event: Mapping[str, Any], key: str, least: int = 1) -> tuple[str, ...
     return tuple(found)
 
 
-def _integer(event: Mapping[str, Any], key: str, least: int = 0, most: int = 2**53) -> int:
+def _integer(event: Mapping[str, Any], key: str, least: int = 0, most: int = 2**53, where: str = "") -> int:
     value: Any = event.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise Refused(f"{key}: {value!r} is not an integer from {least} to {most}.")
+        raise Refused(f"{where}{key}: {value!r} is not an integer from {least} to {most}.")
     return value
 
 
@@ -300,3 +297,15 @@ def _check_floors(floors: Any) -> None:
     for counter, floor in cast("dict[str, Any]", floors).items():
         if not isinstance(floor, int) or isinstance(floor, bool) or not 1 <= floor <= MAX_FLOOR:
             raise Refused(f"floors: {counter}: {floor!r} is not an integer from 1 to {MAX_FLOOR} (2^52).")
+
+
+def _check_recovery(recovery: Any) -> None:
+    answer = cast("dict[str, Any]", recovery) if isinstance(recovery, dict) else {"": recovery}
+    _check_keys(answer, ("loss", "above"), "recovery.")
+    if answer and (not isinstance(answer.get("loss"), str) or answer.keys() - {"loss", "above"}):
+        raise Refused(
+            f"recovery: {recovery!r} is neither {{}} nor the answer to a loss: its id as loss, and above what nothing "
+            "was minted as above."
+        )
+    if "above" in answer:
+        _integer(answer, "above", most=MAX_ABOVE, where="recovery.")

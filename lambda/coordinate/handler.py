@@ -55,10 +55,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
         regions that have yet to follow; and `registered`, how many counters this run has seen to. If there are any:
-        `unfinished`, how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`,
-        keys that can't be read, with their tables. A deletion returns those that are `deleted`. A scheduled run returns
-        `skipped` if another run is at work. What isn't a run returns what `release.py`, `self_check.py` or
-        `listing.py` says.
+        `unfinished`, how many counters weren't begun; `stray`, keys that can't be read, with their tables. A deletion
+        returns those that are `deleted`. A scheduled run returns `skipped` if another run is at work. What isn't a run
+        returns what `release.py`, `self_check.py` or `listing.py` says.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
@@ -117,7 +116,7 @@ def _without_run(request: Check | Release | CheckSelf | Back | Listing, invoked:
 
 
 def _store(patience: float | None = None) -> Store:
-    tables = ("LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE", "ARCHIVE_TABLE", "RECEIPTS_TABLE")
+    tables = ("LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE", "RECEIPTS_TABLE")
     return Store(*map(os.environ.__getitem__, ("AWS_REGION", *tables)), patience=patience)
 
 

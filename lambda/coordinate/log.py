@@ -7,11 +7,13 @@ from typing import Any
 
 from .protocol import operations as op
 from .protocol.model import Register
-from .protocol.reconcile import TablesScan
+from .protocol.scan import TablesScan
 
 
 def phase_of(old: Register | None, new: Register) -> str:
-    """Return what the write of a register was: created, put back, begun, joined, granted or deleting."""
+    """Return what the write of a register was: created, lost, put back, begun, joined, granted or deleting."""
+    if new.lost:
+        return "lost"
     if old is None or old.layouts_id != new.layouts_id:
         is_new = old is None and new.window > 0 and new.regions and not any(new.ids)
         return "created" if is_new else "put back"
@@ -30,15 +32,10 @@ def log_change(operation: op.Operation, answer: Any) -> None:
         new = operation.new
         layout = {"counter": new.counter, "epoch": new.epoch, "base": new.base, "limit": new.limit}
         write("INFO", phase=phase_of(operation.old, new), **layout, regions=new.regions)
-    if isinstance(operation, op.DeleteRegister) and answer:
-        old = operation.old
-        write("INFO", phase="deleted", counter=old.counter, epoch=old.epoch, limit=old.limit)
 
 
 def warn_of(scan: TablesScan) -> None:
-    """Log the counters that regions have and that have no register, and what can't be read."""
-    for counter, regions in scan.unknown.items():
-        warn("unknown", counter=counter, regions=list(regions))
+    """Log what can't be read."""
     for key, tables in scan.stray.items():
         warn("stray", counter=key, tables=list(tables))
 

@@ -10,8 +10,9 @@ from .log import phase_of, write
 from .protocol import operations as op
 from .protocol.model import Absent, DeploymentRecord, Item, Register, item_in
 from .protocol.plan import wanted_items
-from .protocol.reconcile import Outcome, TablesScan
+from .protocol.reconcile import Outcome
 from .protocol.run import RunResult, pending_regions
+from .protocol.scan import TablesScan
 
 NAMESPACE = "GlobalIntegers"
 
@@ -72,7 +73,7 @@ class RunStatistics:
                 self._count(new.counter, phase_of(old, new))
             case op.WriteCopy(old, new) if old != new:
                 self._count(new.original.counter, "copied")
-            case op.PutItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
+            case op.HoldItem() | op.OpenItem() | op.FenceItem():
                 self._count(operation.counter)
             case _:
                 pass
@@ -80,12 +81,11 @@ class RunStatistics:
     def _count(self, counter: str, phase: str = "") -> None:
         if self.record is None or not self.record.reconciled:
             return  # it was asked for
-        if phase == "deleting":
-            return
-        if phase == "granted" or (phase == "created" and counter not in self.result.scan.copies):
+        created = phase == "created" and counter not in self.result.scan.copies
+        if created or phase in ("granted", "lost", "deleting"):
             self._everyday.setdefault(counter, phase)
         known = self._everyday.get(counter)
-        if known != "created" and not (known == "granted" and phase):
+        if known is None or (known == "granted" and not phase):
             self.repaired.add(counter)
 
 
@@ -133,14 +133,12 @@ def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
     """
     found: dict[str, list[tuple[float, float]]] = {}
     for counter, register in scan.registers.items():
-        if not register.regions:
-            continue  # it is being deleted
         first = wanted_items(register)
         outcome = outcomes.get(counter, Outcome(register, register.regions))
         after = first if outcome.register is register else wanted_items(outcome.register)
         for region in register.regions:
             item = _item(scan, region, counter)
-            if item is None or item.epoch != register.epoch or item.opening is not None:
+            if item is None or item.epoch != register.epoch or item.held:
                 continue
             rate = _rate(region, register, first[region], item, before, scan.at)
             if rate is None:

@@ -15,9 +15,8 @@ from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
 from .log import warn, write
-from .protocol.admit import check_default, note_default
 from .protocol.model import DeploymentRecord
-from .protocol.operations import CarryOut, ReadRecord, finished
+from .protocol.operations import CarryOut, ReadRecord
 from .protocol.refusals import nothing_deployed
 from .refusals import (
     not_moved,
@@ -40,9 +39,8 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
     returned as `paused`.
 
     Raises:
-        Refused: the version doesn't work, or its default counter isn't the one that the record has, and wasn't chosen.
-            Its alias hasn't moved. Or the region is paused and has no alias yet: what is created now would be what
-            callers reach as soon as it is paused no longer.
+        Refused: the version doesn't work; its alias hasn't moved. Or the region is paused and has no alias yet: what is
+            created now would be what callers reach as soon as it is paused no longer.
     """
     if asked.paused:
         try:
@@ -52,18 +50,8 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
         if alias is None:
             raise paused_from_the_start(asked.region)
         return {"paused": asked.region}
-    finished(check_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
     _check(asked, carry_out, functions)
-    if not _has_alias(asked.region, functions):  # then it is created, and callers reach this version at once
-        finished(note_default(asked.region, asked.counter, chosen=asked.chosen), carry_out)
     return {"checked": asked.region}
-
-
-def _has_alias(region: str, functions: Functions) -> bool:
-    try:
-        return functions.alias(region) is not None
-    except AliasError:
-        return False
 
 
 def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
@@ -80,13 +68,11 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
     taken back from this build: then only another one is released.
 
     Raises:
-        Refused: what callers reach doesn't work, the alias can't be moved, the version doesn't work, or its default
-            counter is refused. In the last two cases, the alias hasn't moved.
+        Refused: what callers reach doesn't work, or the alias can't be moved. Or the version doesn't work; then the
+            alias hasn't moved.
     """
     check, region = asked.check, asked.check.region
     if asked.leaving:
-        if check.chosen:  # its API Gateway may still mint
-            finished(note_default(region, check.counter, chosen=True), carry_out)
         try:
             _move(check, functions.alias(region), functions)
             _prove(check, functions.alias(region), functions)
@@ -95,15 +81,12 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
-    finished(check_default(region, check.counter, chosen=check.chosen), carry_out)  # again: time may have passed
     alias = _patiently(region, lambda: functions.alias(region))
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)
         return {"back": region}
     if alias is None or alias.version != check.version:  # time may have passed since its check
         _check(check, carry_out, functions)
-    if alias is not None and not is_later(alias.version, check.version):
-        finished(note_default(region, check.counter, chosen=check.chosen), carry_out)
     # As it was read before the check: what somebody else has done meanwhile stays.
     alias = _patiently(region, lambda: _move(check, alias, functions))
     way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS))

@@ -11,7 +11,6 @@ from .log import write
 from .protocol.model import Absent, DeploymentRecord
 from .protocol.operations import (
     CarryOut,
-    DescribeArchive,
     DescribeLayouts,
     DescribeMirror,
     ReadItem,
@@ -39,8 +38,6 @@ def check_self(arn: str, version: str, build: str, carry_out: CarryOut, function
     for operation in (DescribeLayouts(), DescribeMirror()):  # these are refused by themselves
         carry_out(operation)
     record: DeploymentRecord | None = carry_out(ReadRecord())
-    if isinstance(absent := carry_out(DescribeArchive()), Absent):
-        raise unusable("the archive", absent.value)
     regions = record.desired.regions if record else ()
     for table, read in {"counters": ReadItem, "receipts": ReadRecorded}.items():
         answers = [carry_out(read(region, CHECK_COUNTER)) for region in regions]

@@ -10,7 +10,7 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed, invoke
 from aws_client.service import ServiceError
 
-from global_integers_core.names import CHECK_COUNTER, RESERVED, reserved
+from global_integers_core.names import CHECK_COUNTER, DELETED, RESERVED, reserved
 from global_integers_core.records import counter_of
 
 from .model import RequestRefused
@@ -94,8 +94,9 @@ def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[s
     start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
     page = table.scan(
         ProjectionExpression="#counter",
-        FilterExpression="attribute_not_exists(deleted)",
+        FilterExpression="attribute_not_exists(held) OR held <> :deleted",
         ExpressionAttributeNames={"#counter": "counter"},
+        ExpressionAttributeValues={":deleted": {"S": DELETED}},
         Limit=limit,
         **start,
     )

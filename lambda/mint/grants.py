@@ -36,17 +36,18 @@ TIMEOUT = 2.0
 log = logging.getLogger(__name__)
 
 
-def ask(counter: str, count: int, item: CounterItem, dynamodb: DynamoDB) -> bool:
+def ask(counter: str, count: int, item: CounterItem | None, dynamodb: DynamoDB, went_back: int = 0) -> bool:
     """Ask for integers, unless this region has just done so. Return whether it has been asked, now or just before.
 
-    `count` integers were wanted, and `item` has too few. It raises nothing: a region that can't ask waits for a
-    scheduled run.
+    `count` integers were wanted, and `item` has too few. Or the table `went_back` in this epoch, which must end. It
+    raises nothing: a region that can't ask waits for a scheduled run.
     """
-    if item.issued + count * item.stride > MAX_INTEGER:
+    if item is not None and item.issued + count * item.stride > MAX_INTEGER:
         return False  # no window reaches so far
     try:
         if _may_ask(os.environ["RECEIPTS_TABLE"], f"{ASKED_KEY}/{counter}", dynamodb):
-            send(os.environ["COORDINATOR"], {"grant": counter, "count": count}, TIMEOUT)
+            seen = {"wentBack": went_back} if went_back else {}
+            send(os.environ["COORDINATOR"], {"grant": counter, "count": count, **seen}, TIMEOUT)
     except Exception as error:
         log.warning("the coordinator can't be asked for integers of %s: %s", counter, error)
         return False

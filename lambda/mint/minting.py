@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aws_client.service import DynamoDB, time_left
 
-from .model import Block, CeilingReached
+from .model import Block, CeilingReached, CounterItem, WentBackwards
 from .table import CounterTable
 
 if TYPE_CHECKING:
@@ -55,29 +55,32 @@ def _minted(counter: str, count: int | None) -> Block:
             if count is None:
                 return minter().mint(counter)
             return table().mint(counter) if count == 1 else table().mint_block(counter, count)
+        except WentBackwards as error:  # what ends this epoch, if it is the present one
+            _ask(counter, 1, went_back=error.epoch)
+            raise
         except CeilingReached as reached:
             if os.environ.get("LEAVING"):  # a fence stays, and nothing more is granted
                 raise
             if not reached.item.fenced:
-                reached.asked = _ask(counter, count, reached)
+                reached.asked = _ask(counter, count or 1, reached.item)
                 raise
             import random  # 1 ms
 
             now, wait = time.monotonic(), random.uniform(0, pause)  # noqa: S311 (not for security)
             ends = now + min(MAX_WAIT, time_left()) if ends is None else ends
             if now + wait >= ends:
-                reached.asked = _ask(counter, count, reached)
+                reached.asked = _ask(counter, count or 1, reached.item)
                 raise
         time.sleep(wait)
         pause = min(2 * pause, MAX_PAUSE)
 
 
-def _ask(counter: str, count: int | None, reached: CeilingReached) -> bool:
+def _ask(counter: str, count: int, item: CounterItem | None = None, went_back: int = 0) -> bool:
     if "COORDINATOR" not in os.environ:
         return False  # a test
     from .grants import ask
 
-    return ask(counter, count or 1, reached.item, _dynamodb())
+    return ask(counter, count, item, _dynamodb(), went_back)
 
 
 @cache

@@ -63,7 +63,11 @@ class Unusable(RequestError):
 
 
 class WentBackwards(RequestError):
-    """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
+    """The table was restored to an earlier state. Nothing of the counter is minted until a later epoch begins."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"the table went back in epoch {epoch}")
+        self.epoch = epoch
 
 
 class RequestRefused(RequestError):

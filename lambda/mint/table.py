@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws_client.service import DynamoDB, ServiceError
 
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, DELETED
 
 from .model import Block, CeilingReached, CounterItem, NoItem, TableEmpty, TableUnavailable, Unusable, WentBackwards
 
@@ -72,12 +72,12 @@ class CounterTable:
         raise TableUnavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
     def find(self, counter: str) -> CounterItem | None:
-        """Return the counter's item, or None if there is none, or its counter is being deleted.
+        """Return the counter's item, or None if there is none, or its counter is deleted.
 
         It isn't compared with what was seen before.
         """
         attributes = self._get(counter)
-        return None if attributes is None or "deleted" in attributes else _item_of(attributes)
+        return None if attributes is None or _is_deleted(attributes) else _item_of(attributes)
 
     def item(self, counter: str) -> CounterItem:
         """Return the counter's item, or raise NoItem or WentBackwards."""
@@ -115,7 +115,7 @@ class CounterTable:
         lacks = counter != CHECK_COUNTER and self._get(CHECK_COUNTER) is None
         return TableEmpty() if lacks else NoItem()
 
-    def _update(self, counter: str, count: int, request: bytes) -> CounterItem:
+    def _update(self, counter: str, count: int, request: bytes | Mapping[str, Any]) -> CounterItem:
         if self.seen.refused(counter):
             self.item(counter)  # read first: a write would waste integers as long as the counter is refused
         last = self.seen.last(counter)
@@ -126,7 +126,7 @@ class CounterTable:
                 self.find(counter)  # a number that the write adds to is missing, or is none: this says so
             if error.meaning != "condition":
                 raise
-            if not error.item or "deleted" in error.item:
+            if not error.item or _is_deleted(error.item):
                 self._places.pop(counter, None)
                 raise self._absence(counter) from None
             item = _item_of(error.item)
@@ -138,10 +138,9 @@ class CounterTable:
     def _see(self, counter: str, last: "HighestSeen", item: CounterItem, step: int) -> None:
         """Remember the item, which has just grown by `step`, and refuse it if the table went backwards.
 
-        An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may put
-        it again, or close it, at a lower integer of the same epoch.
+        One that is held isn't remembered: nothing was minted from it in this epoch, and it may open at any integer.
         """
-        if "opening" not in item.attributes:
+        if "held" not in item.attributes:
             before, after = HighestSeen(item.epoch, item.issued - step), HighestSeen(item.epoch, item.issued)
             self.seen.add(counter, last, before, after)
         self._places[counter] = (item.stride, item.ceiling)
@@ -184,8 +183,9 @@ class RollbackGuard:
         """
         if before < last:
             self._find(counter, last, before)
-        if after.epoch <= self._void.get(counter, -1):
-            raise WentBackwards
+        void = self._void.get(counter, -1)
+        if after.epoch <= void:
+            raise WentBackwards(void)
         if after > self.last(counter):
             self._last[counter] = after
             if len(self._last) + len(self._void) > MAX_COUNTERS:
@@ -214,10 +214,11 @@ class RollbackGuard:
 
 @lru_cache(maxsize=MAX_COUNTERS)
 def _mint_request(table: str, counter: str) -> bytes:
-    return _update_request(table, counter, "SET issued = issued + stride", "issued < ceiling", {})
+    request = _update_request(table, counter, "SET issued = issued + stride", "issued < ceiling", {})
+    return json.dumps(request).encode()
 
 
-def _update_request(table: str, counter: str, update: str, condition: str, values: Mapping[str, int]) -> bytes:
+def _update_request(table: str, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, Any]:
     request: dict[str, Any] = {
         "TableName": table,
         "Key": {"counter": {"S": counter}},
@@ -228,7 +229,12 @@ def _update_request(table: str, counter: str, update: str, condition: str, value
     }
     if values:
         request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
-    return json.dumps(request).encode()
+    return request
+
+
+def _is_deleted(attributes: Mapping[str, Any]) -> bool:
+    """Return whether an item is held since its counter is deleted. Otherwise, it is held until it is opened."""
+    return attributes.get("held", {}).get("S") == DELETED
 
 
 def _item_of(attributes: Mapping[str, Any]) -> CounterItem:

@@ -5,7 +5,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from itertools import count
 from typing import Any
 
@@ -200,7 +199,7 @@ class Shared:
         self._moments = count(1) if moments is None else moments
         self._calling = threading.Lock()
         self._began = 0
-        self._answer: Future[Any] = Future()
+        self._answer: tuple[Any, BaseException | None] = None, None
 
     def ask(self) -> Any:
         """Return an answer to a call that began after this one."""
@@ -208,10 +207,11 @@ class Shared:
         with self._calling:
             if self._began < asked:  # the last call is too old for this question
                 self._began = next(self._moments)
-                self._answer = Future()
                 try:
-                    self._answer.set_result(self._call())
+                    self._answer = self._call(), None
                 except BaseException as error:  # raised in every thread that waits
-                    self._answer.set_exception(error)
-            answer = self._answer
-        return answer.result()
+                    self._answer = None, error
+            answer, failure = self._answer
+        if failure is not None:
+            raise failure
+        return answer

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from sys import intern
 from typing import Any, TypeVar
 
-from global_integers_core.lattice import MAX_REGIONS, Layout
+from global_integers_core.lattice import MAX_REGIONS
 from global_integers_core.records import (
     ADMITTED_KEY,
     RECORD_KEY,
     last_past_issued,
-    recorded_of,
     regions_attribute,
     regions_of,
 )
@@ -18,8 +17,6 @@ from ..protocol.model import (
     Absent,
     Admitted,
     Copy,
-    Deleted,
-    Deletions,
     DeploymentRecord,
     Item,
     Register,
@@ -52,16 +49,13 @@ def attributes_of(
                 "follows": {"S": stored.follows},
                 "requested": {"N": str(stored.requested)},
                 "desired": {"S": stored.desired.text},
-                "defaultCounter": {"S": stored.default_counter},
-                "defaultBefore": {"S": stored.default_before},
                 "reconciled": {"BOOL": stored.reconciled},
                 "report": {"S": stored.report},
                 "restored": {"BOOL": stored.restored},
+                "answered": {"S": stored.answered},
+                "above": {"N": str(stored.above)},
                 "firstEpoch": {"N": str(stored.first_epoch)},
                 "firstBase": {"N": str(stored.first_base)},
-                "archiveId": {"S": stored.deletions.archive_id},
-                **mark_values(stored.deletions.highest, "deleted"),
-                **mark_values(stored.deletions.lost, "lost"),
             }
         case Register():
             return {
@@ -75,6 +69,7 @@ def attributes_of(
                 "window": {"N": str(stored.window)},
                 "granted": {"N": str(stored.granted)},
                 "preceding": {"N": str(stored.preceding)},
+                "lost": {"S": stored.lost},
             }
 
 
@@ -87,16 +82,13 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
         follows=attributes["follows"]["S"],
         requested=int(attributes["requested"]["N"]),
         desired=desired_state_of(attributes["desired"]["S"]),
-        default_counter=attributes["defaultCounter"]["S"],
         reconciled=attributes["reconciled"]["BOOL"],
         report=attributes["report"]["S"],
         restored=attributes["restored"]["BOOL"],
+        answered=attributes["answered"]["S"],
+        above=int(attributes["above"]["N"]),
         first_epoch=int(attributes["firstEpoch"]["N"]),
         first_base=int(attributes["firstBase"]["N"]),
-        deletions=Deletions(
-            attributes["archiveId"]["S"], _mark_of(attributes, "deleted"), _mark_of(attributes, "lost")
-        ),
-        default_before=attributes["defaultBefore"]["S"],
     )
 
 
@@ -105,21 +97,9 @@ def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"])
 
 
-def mark_values(mark: Deleted, kind: str = "deleted") -> Attributes:
-    """Encode the mark of a deleted counter, without its key. `kind` begins the names of its attributes."""
-    return {f"{kind}Epoch": {"N": str(mark.epoch)}, f"{kind}Limit": {"N": str(mark.limit)}}
-
-
-def deleted_of(attributes: Mapping[str, Any]) -> Deleted | None:
-    """Decode the mark that an item of the archive may have."""
-    return _mark_of(attributes, "deleted") if "deletedEpoch" in attributes else None
-
-
-def _mark_of(attributes: Mapping[str, Any], kind: str) -> Deleted:
-    return Deleted(int(attributes[f"{kind}Epoch"]["N"]), int(attributes[f"{kind}Limit"]["N"]))
-
-
-REGISTER_NAMES = ("counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted", "preceding")
+REGISTER_NAMES = (
+    "counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted", "preceding", "lost"
+)  # fmt: skip
 """The attributes of a register."""
 
 
@@ -140,6 +120,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         window=int(attributes["window"]["N"]),
         granted=int(attributes["granted"]["N"]),
         preceding=int(attributes["preceding"]["N"]),
+        lost=attributes["lost"]["S"],
     )
 
 
@@ -149,7 +130,7 @@ def copy_of(decode: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, 
 
 
 def item_values(item: Item) -> Attributes:
-    """Encode an item, without its key. Conditions test whether `fenced` and `opening` exist."""
+    """Encode an item, without its key. Conditions test whether `fenced` and `held` exist."""
     attributes: Attributes = {
         "issued": {"N": str(item.issued)},
         "stride": {"N": str(item.stride)},
@@ -158,10 +139,10 @@ def item_values(item: Item) -> Attributes:
     }
     if item.fenced:
         attributes["fenced"] = {"BOOL": True}
-    if item.opening is not None:
-        attributes["opening"] = {"S": item.opening}
-    if item.deleted:
-        attributes["deleted"] = {"BOOL": True}
+    if item.held:
+        attributes["held"] = {"S": item.held}
+    if item.table:
+        attributes["table"] = {"S": item.table}
     if item.past is not None:
         attributes["pastEpoch"], attributes["pastIssued"] = ({"N": str(number)} for number in item.past)
     return attributes
@@ -177,19 +158,14 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
         ceiling=int(attributes["ceiling"]["N"]),
         epoch=int(attributes["epoch"]["N"]),
         fenced="fenced" in attributes,
-        opening=attributes["opening"]["S"] if "opening" in attributes else None,
+        held=attributes["held"]["S"] if "held" in attributes else "",
+        table=intern(attributes["table"]["S"]) if "table" in attributes else "",
         past=last_past_issued(attributes),
-        deleted="deleted" in attributes,
     )
 
 
-def layouts_of(attributes: Mapping[str, Any]) -> tuple[Layout, ...]:
-    """Decode the layouts of a record that has some, or may have."""
-    return recorded_of(attributes).layouts
-
-
 ITEM_NAMES = (
-    "counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening", "pastEpoch", "pastIssued", "deleted"
+    "counter", "issued", "stride", "ceiling", "epoch", "fenced", "held", "table", "pastEpoch", "pastIssued"
 )  # fmt: skip
 """The attributes that `item_of` reads, and the key."""
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from aws_client.service import DynamoDB
 
 from global_integers_core.lattice import Layout
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, DELETED
 from global_integers_core.records import (
     ADMITTED_KEY,
     RECORD_KEY,
@@ -19,7 +20,7 @@ from global_integers_core.records import (
 )
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, Deleted, Refused
+from ..protocol.model import MAX_PAST, Absent, ItemState, Refused
 from ..protocol.refusals import unreadable
 from .calls import Clients, Reachability, Shared, held, retried
 from .encoding import (
@@ -31,11 +32,8 @@ from .encoding import (
     attributes_of,
     copy_of,
     decoded,
-    deleted_of,
     item_of,
     item_values,
-    layouts_of,
-    mark_values,
     record_of,
     register_of,
 )
@@ -54,10 +52,10 @@ T = TypeVar("T")
 
 
 class Store:
-    """The layouts table, its mirror and the archive in the region `home`, and every region's tables, by their names.
+    """The layouts table and its mirror in the region `home`, and every region's tables, by their names.
 
     One is made for each run: it remembers which regions haven't answered, and asks them no more. `patience` is for how
-    many seconds the home region is tried again, by default `RETRY_SECONDS`.
+    many seconds the home region is tried again, by default `RETRY_SECONDS`. `client_of` returns a region's client.
     """
 
     def __init__(
@@ -66,19 +64,18 @@ class Store:
         layouts: str,
         mirror: str,
         counters: str,
-        archive: str,
         receipts: str,
         *,
         patience: float | None = None,
+        client_of: Callable[[str], DynamoDB] | None = None,
     ) -> None:
         self.home = home
         self._patience = patience
         self._layouts = layouts
         self._mirror = mirror
         self._counters = counters
-        self._archive = archive
         self._receipts = receipts
-        self._clients = Clients()
+        self._client_of = client_of or Clients().of
         self._regions = Reachability()
         self._described: dict[tuple[str, str], Shared] = {}
 
@@ -86,10 +83,8 @@ class Store:
         """Carry out one operation and answer as `protocol/operations.py` says, or raise `Refused`."""
         region: str | None = getattr(operation, "region", None)
         counter: str | None = getattr(operation, "counter", None)
-        if isinstance(operation, op.OnArchive):  # a run goes on without it, as without a region
-            return self._regions.retried(f"{self.home} archive", lambda: self._on_archive(operation), counter)
         if region is None:
-            client = self._clients.of(self.home)
+            client = self._client_of(self.home)
             return retried(self.home, lambda: self._at_home(operation, client), self._patience)
         return self._regions.retried(
             region,
@@ -101,7 +96,7 @@ class Store:
 
     def run_lock(self, holder: str) -> RunLock:
         """Return the run lock, which keeps two scheduled runs apart."""
-        return RunLock(self._clients.of(self.home), self._layouts, holder)
+        return RunLock(self._client_of(self.home), self._layouts, holder)
 
     def _at_home(self, operation: op.Operation, client: DynamoDB) -> Any:
         match operation:
@@ -126,20 +121,14 @@ class Store:
                 return held(lambda: client.call("PutItem", written))
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, register_of)
-            case op.WriteRegister(old, new, record):
-                check = {
-                    "TableName": self._layouts,
-                    "Key": {"counter": {"S": ADMITTED_KEY}},
-                    "ConditionExpression": "layoutsId = :id AND #token = :token",
-                    "ExpressionAttributeNames": {"#token": "token"},
-                    "ExpressionAttributeValues": {":id": {"S": record.layouts_id}, ":token": {"S": record.token}},
-                }
+            case op.WriteRegister(old, new, admitted):
+                check: dict[str, Any] = {"TableName": self._layouts, "Key": {"counter": {"S": ADMITTED_KEY}}}
+                if admitted is None:
+                    check["ConditionExpression"] = "attribute_not_exists(layoutsId)"
+                else:
+                    check |= _unchanged(attributes_of(admitted), [])
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"ConditionCheck": check}, {"Put": written})
-            case op.DeleteRegister(old):
-                return delete(client, self._layouts, attributes_of(old))
-            case op.DeleteCopy(old):
-                return delete(client, self._mirror, attributes_of(old))
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, copy_of(register_of))
             case op.ScanRegisters():
@@ -149,20 +138,6 @@ class Store:
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 
-    def _on_archive(self, operation: op.OnArchive) -> Any:
-        client, table = self._clients.of(self.home), self._archive
-        match operation:
-            case op.DescribeArchive():
-                return self._id(self.home, table)
-            case op.ReadDeleted(counter):
-                return read(client, table, counter, deleted_of)
-            case op.WriteDeleted(counter, deleted):
-                return mark(client, table, counter, deleted)
-            case op.ReadArchive(counter):
-                return read(client, table, counter, layouts_of) or ()
-            case op.WriteArchive(counter, layouts):
-                return record(client, table, {"counter": {"S": counter}}, layouts)
-
     def _record(self, client: DynamoDB, table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
         found = read(client, table, RECORD_KEY, decode)
         if found is Absent.STRAY:
@@ -170,7 +145,7 @@ class Store:
         return found
 
     def _in_region(self, operation: op.Operation, region: str) -> Any:
-        client, table = self._clients.of(region), self._counters
+        client, table = self._client_of(region), self._counters
         match operation:
             case op.DescribeTable():
                 return self._id(region, table)
@@ -183,78 +158,71 @@ class Store:
             case op.ReadRecorded(_, counter):
                 key = layouts_key(counter)
                 return read(client, self._receipts, key, lambda found: recorded_of(found).layouts, "receipt")
-            case op.PutItem(_, counter, item, instead_of):
-                written = {"counter": {"S": counter}, **item_values(item)}
-                if instead_of is None:
-                    return held(lambda: client.call("PutItem", replacement(table, None, written)))
-                return put(client, table, written, "opening = :instead_of", {":instead_of": {"S": instead_of}})
-            case op.DeleteItem(_, counter, epoch):
-                older: Attributes = {
-                    "TableName": table,
-                    "Key": {"counter": {"S": counter}},
-                    "ConditionExpression": "epoch <= :epoch",
-                    "ExpressionAttributeValues": {":epoch": {"N": str(epoch)}},
-                }
-                return held(lambda: client.call("DeleteItem", older))
-            case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.AdoptItem() | op.CloseItem():
+            case op.HoldItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem():
                 return update(client, table, operation)
             case _:
                 raise TypeError(f"{operation} is not one of a region")
 
     def _id(self, region: str, table: str) -> str:
-        client = self._clients.of(region)
-        return self._described.setdefault((region, table), Shared(lambda: described_id(client, table))).ask()
+        shared = self._described.get((region, table))
+        if shared is None:
+            client = self._client_of(region)
+            shared = self._described.setdefault((region, table), Shared(lambda: described_id(client, table)))
+        return shared.ask()
 
 
 def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
-    """Return the update of an item, its condition, and their values."""
+    """Return the update of an item, its condition, and their values.
+
+    DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
+    """
     match operation:
-        case op.RenewItem(_, _, item, over):
-            # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
+        case op.HoldItem(_, _, state, over):
+            values = {":true": TRUE, ":epoch": {"N": str(state.epoch)}, ":held": {"S": state.held}}
+            sets = "SET epoch = :epoch, fenced = :true, held = :held"
+            if over is None:
+                values |= {":zero": {"N": "0"}, ":one": {"N": "1"}}
+                put = f"{sets}, issued = :zero, stride = :one, ceiling = :zero"
+                return put, "attribute_not_exists(#counter)", values
+            same, compared = _compared(over)
+            past = [] if over.held else PAST
+            return ", ".join([sets, "ceiling = issued", *past]), same, {**values, **compared}
+        case op.OpenItem(_, _, item, over):
+            same, values = _compared(over)
             new = {f":{name}": value for name, value in item_values(item).items()}
-            sets = [*(f"{name[1:]} = {name}" for name in new), "pastEpoch = :over", "pastIssued = issued"]
-            return (
-                f"SET {', '.join(sets)} REMOVE fenced, deleted",
-                "epoch = :over AND attribute_not_exists(opening)",
-                {**new, ":over": {"N": str(over)}},
-            )
-        case op.OpenItem(_, _, token, ceiling):
-            return (
-                "SET ceiling = :ceiling REMOVE opening, fenced",
-                "opening = :token",
-                {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
-            )
+            past = PAST if over.held in ("", DELETED) else []
+            sets = [*(f"#{name[1:]} = {name}" for name in new), *past]
+            return f"SET {', '.join(sets)} REMOVE fenced, held", same, {**new, **values}
         case op.RaiseItem(_, _, epoch, ceiling):
             return (
                 "SET ceiling = :ceiling",
                 "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
                 {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
             )
-        case op.FenceItem(_, _, epoch, by, most):
-            unfenced = "epoch = :epoch AND attribute_not_exists(fenced)"
-            values = {":epoch": {"N": str(epoch)}, ":true": TRUE}
+        case op.FenceItem(_, _, over, epoch, by, most):
+            same, values = _compared(ItemState(over, ""))
+            sets = ["fenced = :true", "epoch = :epoch"]
+            values |= {":true": TRUE, ":epoch": {"N": str(epoch)}}
+            if by == 0:
+                return f"SET {', '.join(['ceiling = issued', *sets, *PAST * (over < epoch)])}", same, values
             if by is None:
-                return "SET fenced = :true", unfenced, values
+                return f"SET {', '.join(sets)}", same, values
             return (
-                "SET ceiling = issued + :by, fenced = :true",
-                f"{unfenced} AND issued <= :most",
+                f"SET {', '.join(['ceiling = issued + :by', *sets])}",
+                f"{same} AND attribute_not_exists(fenced) AND issued <= :most",
                 {**values, ":by": {"N": str(by)}, ":most": {"N": str(most)}},
             )
-        case op.AdoptItem(_, _, over, epoch):
-            return (
-                "SET epoch = :epoch",
-                "epoch = :over AND attribute_not_exists(opening)",
-                {":epoch": {"N": str(epoch)}, ":over": {"N": str(over)}},
-            )
-        case op.CloseItem(_, _, over, epoch, deleted):
-            past = ["pastEpoch = :over", "pastIssued = issued"] if over < epoch else []
-            hidden = ["deleted = :true"] if deleted else []
-            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past, *hidden]
-            return (
-                f"SET {', '.join(sets)} REMOVE opening",
-                "epoch = :over",
-                {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
-            )
+
+
+PAST = ["pastEpoch = :over", "pastIssued = issued"]
+"""What an item keeps of the epoch that ends."""
+
+
+def _compared(over: ItemState) -> tuple[str, Attributes]:
+    """Return the condition that an item is in this state, and its values."""
+    if not over.held:
+        return "epoch = :over AND attribute_not_exists(held)", {":over": {"N": str(over.epoch)}}
+    return "epoch = :over AND held = :holder", {":over": {"N": str(over.epoch)}, ":holder": {"S": over.held}}
 
 
 def forgotten(over: int, epoch: int) -> range:
@@ -305,7 +273,8 @@ def scan(
             key = item.get("counter", {}).get("S")
             counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
-                found[counter] = decoded(decode, item)
+                named = counter == CHECK_COUNTER or COUNTER_NAME.fullmatch(counter)
+                found[counter] = decoded(decode, item) if named else Absent.STRAY
         if not page.get("LastEvaluatedKey"):
             return found
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -344,33 +313,8 @@ def record(
     return held(lambda: client.call("UpdateItem", request))
 
 
-def mark(client: DynamoDB, table: str, counter: str, deleted: Deleted) -> bool:
-    """Mark a counter in the archive as deleted. Return whether there was no later mark. Its layouts stay."""
-    request = {
-        "TableName": table,
-        "Key": {"counter": {"S": counter}},
-        "UpdateExpression": "SET deletedEpoch = :deletedEpoch, deletedLimit = :deletedLimit",
-        "ConditionExpression": "attribute_not_exists(deletedEpoch) OR deletedEpoch < :deletedEpoch",
-        "ExpressionAttributeValues": {f":{name}": value for name, value in mark_values(deleted).items()},
-    }
-    return held(lambda: client.call("UpdateItem", request))
-
-
-def delete(client: DynamoDB, table: str, old: Attributes) -> bool:
-    """Delete an item if it is still `old`, and return whether it was."""
-    request = {"TableName": table, "Key": {"counter": old["counter"]}, **_unchanged(old, [])}
-    return held(lambda: client.call("DeleteItem", request))
-
-
-def put(client: DynamoDB, table: str, item: Attributes, condition: str, values: Attributes) -> bool:
-    """Put an item if the condition holds, and return whether it did."""
-    check_size(item)
-    compared = {"ConditionExpression": condition, "ExpressionAttributeValues": values}
-    return held(lambda: client.call("PutItem", {"TableName": table, "Item": item, **compared}))
-
-
 def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int:
-    """Update an item if the condition holds. Return whether it did; of a fence or an adoption, the ceiling then."""
+    """Update an item if the condition holds. Return whether it did; of a fence, the ceiling then."""
     change, condition, values = _change(operation)
     request: Any = {
         "TableName": table,
@@ -380,9 +324,16 @@ def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int
         "ExpressionAttributeValues": values,
         "ReturnValues": "ALL_NEW",
     }
+    match operation:
+        case op.HoldItem(over=None):
+            request["ExpressionAttributeNames"] = {"#counter": "counter"}
+        case op.OpenItem():
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in item_values(operation.item)}
+        case _:
+            pass
     new: list[Any] = []
     done = held(lambda: new.append(client.call("UpdateItem", request)))
-    if done and isinstance(operation, op.FenceItem | op.AdoptItem):
+    if done and isinstance(operation, op.FenceItem):
         return int(new[-1]["Attributes"]["ceiling"]["N"])
     return done
 
@@ -392,7 +343,8 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
     """
-    check_size(new)
+    if new["counter"]["S"] == RECORD_KEY:  # nothing else has so many names that it may be too large
+        check_size(new)
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:
         put["ConditionExpression"] = "attribute_not_exists(#counter)"

@@ -1,38 +1,48 @@
 """Admits a deployment, and keeps the record of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count
+from typing import Any, Literal, cast
 
+from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
-from .deletion import mirrored
+from .epochs import lost_register, shows_no_trace
 from .model import (
     Absent,
+    Admitted,
     Copy,
-    Deletions,
     Deploy,
     DeploymentRecord,
     DesiredState,
     Item,
+    Items,
     Refused,
     Register,
-    highest,
+    Scanned,
+    item_in,
+    loss_id,
+    where,
 )
 from .operations import Steps, one
+from .plan import beginning
 from .refusals import (
-    another_default,
-    lost_layouts,
+    lost_everything,
     mirror_lost,
-    not_put_back,
+    must_answer,
+    no_such_loss,
     nowhere,
     outdated,
+    stray,
     superseded,
-    unanswered,
+    too_low,
     unknown_floors,
-    unnamed_default,
+    without_above,
 )
+
+AGAIN: Literal["again"] = "again"
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
@@ -45,9 +55,9 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
     what the record asks for already is admitted at any age: it overrules nothing. No other run has the random `run`.
 
     Raises:
-        Refused: the deployment is outdated, has a floor for an unknown counter, or none of its regions answers; the
-            layouts table and its mirror are both lost; or a region doesn't answer at the first deployment. Nothing was
-            changed then, except that a lost record may have been put back.
+        Refused: the deployment is outdated, has a floor for an unknown counter, answers a loss wrongly, or none of its
+            regions answers; the layouts table and its mirror are both lost, and that isn't answered; or a region
+            doesn't answer at the first deployment. No counter was changed then.
     """
     for attempt in count():
         token = f"{run}/{attempt}"  # what was written by a former attempt isn't what this one writes
@@ -59,17 +69,19 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             if copy is not None and copy.mirror_id == mirror_id:
                 # Else the first deployment was interrupted, and no register is missing.
                 lost = copy.original.layouts_id != layouts_id
-                put_back = replace(copy.original, layouts_id=layouts_id, token=token, restored=lost)
+                put_back = replace(copy.original, layouts_id=layouts_id, restored=lost)
                 yield [op.WriteRecord(record, put_back)]
                 continue
             try:
-                new = yield from _first(deployment, record, copy, layouts_id, token)
+                new = yield from _first(deployment, record, admitted, copy, layouts_id, mirror_id, token)
             except Refused:
                 if (yield from one(op.ReadRecord())) == record:
                     raise
                 continue  # another run was faster, and what was found is its work
             if new is None:
                 return None
+            if new == AGAIN:
+                continue
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers existed than the mirror has.
             if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror_id)))):
@@ -78,7 +90,7 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             new = record  # somebody has deleted what is beside the record, or changed it
         elif deployment is None or record.desired.text == deployment.desired.text:
             return record
-        elif record.token != deployment.follows and not (yield from _sees_more(deployment, record)):
+        elif record.token != deployment.follows:
             raise superseded(record.desired.regions)
         else:
             yield from _check(deployment)
@@ -86,17 +98,15 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
                 isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
             ):
                 raise nowhere(deployment.desired.regions)
-            floor = deployment.desired.floors.get("*", 1)
+            answered = yield from _answered(deployment.desired, record)
             new = replace(
-                record,
+                answered,
                 token=token,
                 number=record.number + 1,
                 follows=deployment.follows,
                 requested=deployment.requested,
                 desired=deployment.desired,
                 reconciled=False,
-                # After a loss of everything, a floor may have to be corrected.
-                first_base=max(record.first_base, floor) if record.first_epoch > 1 else record.first_base,
             )
         yield [op.WriteRecord(record, new)]
     raise AssertionError  # it counts for ever
@@ -111,183 +121,169 @@ def _check(deployment: Deploy) -> Steps[None]:
     if unknown:
         registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
         unknown -= {*registers, *copies}
-        regions = (*desired.regions, *desired.leaving)
-        reads = [op.ReadItem(region, counter) for counter in sorted(unknown) for region in regions]
-        found = yield reads  # if a register was lost, there may still be an item
-        unknown -= {read.counter for read, item in zip(reads, found, strict=True) if isinstance(item, Item)}
         if unknown:
             raise unknown_floors(sorted(unknown))
+
+
+def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[DeploymentRecord]:
+    """Return the record with the answer that a deployment gives to a loss, if it gives one.
+
+    One that answers nothing any more stays in the settings without harm.
+    """
+    recovery, before = desired.recovery, record.desired
+    dropped = {*before.regions, *before.leaving} - {*desired.regions, *desired.leaving}
+    unchanged = recovery is None or recovery == before.recovery
+    if unchanged and not (dropped and record.answered):
+        return record
+    found = yield from one(op.ScanRegisters())
+    going_on = [each for each in found.values() if isinstance(each, Register) and each.lost == record.answered != ""]
+    if dropped and going_on and not record.above:
+        raise must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
+    if recovery is None or unchanged:
+        return record
+    lost = {name: each for name, each in found.items() if isinstance(each, Register) and each.lost}
+    asked = {name: each for name, each in lost.items() if each.lost == recovery.loss}
+    if not asked and recovery.loss == record.answered:
+        return record
+    if not asked:
+        raise no_such_loss(recovery.loss, {each.lost for each in lost.values()} - {record.answered})
+    scans = yield from _scan_items(desired)
+    return (yield from _answer(desired, record, asked.values(), scans))
+
+
+def _answer(
+    desired: DesiredState, record: DeploymentRecord, lost: Iterable[Register], scans: Mapping[str, Scanned]
+) -> Steps[DeploymentRecord]:
+    """Return the record with the answer to a loss, which `lost` registers show. It covers what no table shows.
+
+    Raises:
+        Refused: something shows no trace, and the answer has no number; or more was minted than it says.
+    """
+    recovery = desired.recovery
+    assert recovery is not None  # noqa: S101 (it was looked for)
+    ids = dict(zip(scans, (yield [op.DescribeTable(region) for region in scans]), strict=True))
+    lost = [*lost]
+    for register in lost:
+        items = _items(scans, register.counter)
+        missing = shows_no_trace(scans, items, ids)
+        if missing and recovery.above is None:
+            raise without_above(register.counter, recovery.loss, missing)
+        top = max((item.ceiling for item in items.values() if isinstance(item, Item)), default=0)
+        if recovery.above is not None and recovery.above < top:
+            raise too_low(register.counter, recovery, top)
+    first_epoch = max([record.first_epoch, *(register.epoch for register in lost)])
+    return replace(record, answered=recovery.loss, above=recovery.above or 0, first_epoch=first_epoch)
+
+
+def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
+    """Return the items of every region, or refuse if one doesn't answer."""
+    regions = (*desired.regions, *desired.leaving)
+    scans = dict(zip(regions, (yield [op.ScanItems(region, patient=True) for region in regions]), strict=True))
+    unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
+    if unreachable:
+        raise must_answer(unreachable)
+    return scans
 
 
 def _first(
     deployment: Deploy | None,
     record: DeploymentRecord | None,
+    admitted: Admitted | None,
     copy: Copy[DeploymentRecord] | None,
     layouts_id: str,
+    mirror_id: str,
     token: str,
-) -> Steps[DeploymentRecord | None]:
+) -> Steps[DeploymentRecord | Literal["again"] | None]:
     """Return this layouts table's first record; None without a deployment.
 
-    It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, a floor
-    is needed, too, and the settings must name the default counter.
+    It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, the
+    register of every counter is lost, and that loss must be answered. Where registers don't say so yet, they are
+    written, and the answer is `AGAIN`.
     """
     if deployment is not None:
         yield from _check(deployment)
-    desired = deployment.desired if deployment is not None else None
-    regions = (*desired.regions, *desired.leaving) if desired is not None else ()
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-    scans = dict(zip(regions, (yield [op.ScanItems(region, patient=True) for region in regions]), strict=True))
-    traces = _items(scans) | _copies(copies) | _registers(registers)
-    if record is not None or (copy is not None and copy.original.layouts_id != layouts_id):
-        traces |= {RECORD_KEY: "a record of another layouts table"}
-    if desired is None:
-        if traces:
-            raise lost_layouts(layouts_id, traces)
+    tables: dict[str, Scanned] = {"the layouts table": registers, "the mirror": copies}
+    known = [each for each in (record, copy and copy.original) if each is not None]
+    if any(each.layouts_id != layouts_id for each in known):
+        tables["another layouts table's record"] = {RECORD_KEY: Absent.GONE}
+    if deployment is None:
+        if traces := where(tables, lambda _: True):
+            raise lost_everything(layouts_id, traces)
         return None
-    assert deployment is not None  # noqa: S101 (it has the desired state)
-    named = yield from _names_the_present_table(desired)
-    if desired.first_layouts_label != desired.layouts_label or not named:
-        first, _, made = desired.first_layouts_label.partition(" ")
-        traces |= {"Pulumi's state": f"the first layouts table of this stack, of {made} in {first}"}
-    floor = desired.floors.get("*")
-    if traces and (floor is None or not desired.default_chosen):
-        raise lost_layouts(layouts_id, traces)
-    unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
-    if unreachable:
-        raise unanswered(unreachable)
-    number = 1 + max([0, *(known.number for known in (record, copy and copy.original) if known is not None)])
+    desired = deployment.desired
+    scans = yield from _scan_items(desired)
+    recorded = [
+        op.ReadRecorded(region, name)
+        for region in scans
+        for name in dict.fromkeys((desired.counters[0], CHECK_COUNTER))
+    ]
+    found = {
+        f"{read.region}'s receipts": {read.counter: layouts}
+        for read, layouts in zip(recorded, (yield recorded), strict=True)
+        if layouts and not isinstance(layouts, Absent)
+    }
+    traces = where({**tables, **scans, **found}, lambda _: True)
+    if desired.first_layouts_label != desired.layouts_label or not (yield from _names_the_present_table(desired)):
+        traces[f"the layouts table of {desired.first_layouts_label}"] = ("Pulumi's state",)
     new = DeploymentRecord(
-        layouts_id, token, number, deployment.follows, deployment.requested, desired, desired.default_counter
+        layouts_id,
+        token,
+        1 + max([0, *(each.number for each in known)]),
+        deployment.follows,
+        deployment.requested,
+        desired,
+        first_epoch=max([1, *(each.first_epoch for each in known)]),
+        first_base=max([1, *(each.first_base for each in known)]),
     )
-    if traces and floor is not None:
-        deletions = yield from _deletions([known for known in (record, copy and copy.original) if known is not None])
-        # No warm function may have seen a later epoch: since 1970, fewer epochs began than seconds have passed.
-        return replace(new, first_epoch=(yield from one(op.Clock())), first_base=floor, deletions=deletions)
-    return new
+    if not traces:
+        return new
+    # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
+    shown = where({**tables, **scans}, lambda what: not isinstance(what, Absent))
+    names = sorted({*desired.counters, *shown})
+    lost = [each for name in names if _is_lost(each := registers.get(name), copies.get(name), layouts_id, mirror_id)]
+    losses = {register.lost for register in lost}
+    if len(lost) < len(names) or len(losses) > 1:  # whoever answers must know of all of them
+        now = yield from one(op.Clock())
+        marked: list[Register] = []
+        for name in names:
+            kept: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
+            if Absent.STRAY in kept[:2]:
+                raise stray(name, "the layouts table" if kept[0] is Absent.STRAY else "the mirror")
+            left: list[Register | Item] = []
+            for each in kept:
+                original = cast("Any", each.original) if isinstance(each, Copy) else each
+                left += [original] if isinstance(original, Register | Item) else []
+            begun = beginning(name, layouts_id, new.first_epoch, new, new.first_base, now)
+            marked.append(lost_register(begun, loss_id(token), left, now))
+        written = yield [op.WriteRegister(registers.get(each.counter), each, admitted) for each in marked]
+        marked = [each for each, held in zip(marked, written, strict=True) if held]
+        yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
+        return AGAIN
+    (loss,) = losses
+    if desired.recovery is None or desired.recovery.loss != loss:
+        ids = dict(zip(scans, (yield [op.DescribeTable(region) for region in scans]), strict=True))
+        without = [region for name in names for region in shows_no_trace(scans, _items(scans, name), ids)]
+        raise lost_everything(layouts_id, traces, loss, list(dict.fromkeys(without)))
+    answered = yield from _answer(desired, new, lost, scans)
+    # Counters of which nothing was found at all may be begun later.
+    return replace(answered, first_base=max(answered.first_base, answered.above + 1))
 
 
-def _deletions(known: Sequence[DeploymentRecord]) -> Steps[Deletions]:
-    """Return what is known of deleted counters after a loss of both tables at home. The archive may have marks."""
-    archive_id = yield from one(op.DescribeArchive())
-    found = Deletions("unknown" if isinstance(archive_id, Absent) else archive_id)
-    for _, marks, lost in (record.deletions for record in known):
-        found = found._replace(highest=highest(found.highest, marks), lost=highest(found.lost, lost))
-    if any(record.deletions.archive_id not in ("", archive_id) for record in known):
-        found = found._replace(lost=found.of_all)
-    return found
-
-
-def _items(scans: Mapping[str, Mapping[str, Item | Absent] | Absent]) -> dict[str, str]:
-    """Return what the regions have, by counter."""
-    found: dict[str, list[str]] = {}
-    for region, items in scans.items():
-        if not isinstance(items, Absent):
-            for counter, item in items.items():
-                has = "has an item that can't be read"
-                if isinstance(item, Item):  # or nothing yet of an epoch that has just begun
-                    has = f"may have minted up to {item.issued:,}" if item.issued > 0 else "has minted nothing"
-                found.setdefault(counter, []).append(f"{region} {has}")
-    return {counter: ", ".join(regions) for counter, regions in found.items()}
-
-
-def _copies(copies: Mapping[str, Copy[Register] | Absent]) -> dict[str, str]:
-    return {
-        counter: f"a copy of its register, of epoch {copy.original.epoch}"
-        if isinstance(copy, Copy)
-        else "a copy that can't be read"
-        for counter, copy in copies.items()
-    }
-
-
-def _registers(registers: Mapping[str, Register | Absent]) -> dict[str, str]:
-    return {
-        counter: f"a register of epoch {register.epoch}"
-        if isinstance(register, Register)
-        else "a register that can't be read"
-        for counter, register in registers.items()
-    }
-
-
-def _sees_more(deployment: Deploy, record: DeploymentRecord) -> Steps[bool]:
-    """Return whether the preview saw the recreated layouts table, empty, and another run has put back the record.
-
-    The record still names the table before, also once every register is back. An outdated deployment names that one,
-    too, or was requested before.
-    """
-    desired = record.desired
-    if deployment.desired.layouts_label == desired.layouts_label or deployment.requested < record.requested:
+def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
+    """Return whether a register says here, and its copy, that it is lost."""
+    if not isinstance(register, Register) or register.layouts_id != layouts_id:
         return False
-    return (yield from _names_the_present_table(deployment.desired))
+    return bool(register.lost) and copy == Copy(register, mirror_id)
+
+
+def _items(scans: Mapping[str, Scanned], counter: str) -> Items:
+    return {region: item_in(items, counter) for region, items in scans.items()}
 
 
 def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
     label = yield from one(op.DescribeStream())
     return bool(label) and desired.layouts_label.endswith(label)
-
-
-def check_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
-    """Refuse to let callers of a region's `/` reach this counter, unless it is the one of always, or was `chosen`.
-
-    What callers of `/` get from another counter may be integers that they got before. Once it has changed, it must be
-    chosen by every deployment: after an interrupted one, or one that was taken back, some callers reach the other one.
-
-    Raises:
-        Refused: it is another one and wasn't chosen, or the record is still in the mirror only; or nobody knows which
-            one it was.
-    """
-    yield from _default(region, counter, chosen=chosen)
-
-
-def note_default(region: str, counter: str, *, chosen: bool) -> Steps[None]:
-    """Do the same, and if it is another counter than before, let the record say so: callers are about to reach it."""
-    while True:
-        found = yield from _default(region, counter, chosen=chosen)
-        if found is None:
-            return
-        record, copy, mirror_id = found
-        new = record
-        if record.default_counter != counter:
-            new = replace(record, default_counter=counter, default_before=record.default_counter)
-        if new != record:
-            yield [op.WriteRecord(record, new)]
-        elif copy is not None and copy.mirror_id == mirror_id and _default_of(copy.original) != _default_of(record):
-            before, after = copy.original, _default_of(record)
-            noted = replace(before, default_counter=after[0], default_before=after[1])
-            yield [op.WriteRecordCopy(copy, Copy(noted, mirror_id))]
-        else:
-            return
-
-
-def _default_of(record: DeploymentRecord) -> tuple[str, str]:
-    return record.default_counter, record.default_before
-
-
-def _default(
-    region: str, counter: str, *, chosen: bool
-) -> Steps[tuple[DeploymentRecord, Copy[DeploymentRecord] | None, str] | None]:
-    """Return the record, the mirror's copy and the mirror's id, or None if there is no record in its place."""
-    copy, record = yield [op.ReadRecordCopy(), op.ReadRecord()]
-    layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
-    here = record if record is not None and record.layouts_id == layouts_id else None
-    known = here or (copy.original if copy is not None and copy.mirror_id == mirror_id else None)
-    if known is None:
-        if not chosen:
-            # Before the first deployment is admitted, no region has an item of any counter.
-            items = yield from one(op.ScanItems(region, patient=True))
-            if traces := _items({region: items}):
-                if (yield from one(op.ReadRecord())) == record:
-                    raise lost_layouts(layouts_id, traces, only=region)
-                return (yield from _default(region, counter, chosen=chosen))  # a run has just been admitted
-            if items is Absent.UNREACHABLE:
-                raise unanswered([region])
-        return None
-    if not chosen and known.default_counter != counter:
-        raise another_default(known.default_counter, counter)
-    if not chosen and known.default_before:
-        raise unnamed_default(known.default_counter, known.default_before)
-    if here is None and known.default_counter != counter:  # another run may just be putting back what the copy had
-        raise not_put_back()
-    return (here, copy, mirror_id) if here is not None else None
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:
@@ -310,10 +306,9 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
             done = replace(done, reconciled=True, report=report)
-        there = copy.original if copy is not None and copy.mirror_id == mirror_id else done
         if present != done:
             yield [op.WriteRecord(present, done)]
-        elif copy != Copy(mirrored(done, there), mirror_id):
-            yield [op.WriteRecordCopy(copy, Copy(mirrored(done, there), mirror_id))]
+        elif copy != Copy(done, mirror_id):
+            yield [op.WriteRecordCopy(copy, Copy(done, mirror_id))]
         else:
             return done

@@ -2,40 +2,45 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+
+from global_integers_core.names import DELETED
 
 from . import operations as op
-from .deletion import Former, may_be_remainder
-from .history import archived, record_layouts
-from .model import Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
-from .operations import Observation, Steps, one, read_items
-from .plan import Apply, beginning, closed, join, wanted_items
-from .refusals import lost_register, unfenced
+from .history import record_layouts
+from .model import Absent, DeploymentRecord, Ids, Item, Items, ItemState, Register
+from .operations import Observation, Steps
+from .plan import Apply, beginning, join, wanted_items
+from .refusals import must_answer
+
+ATTEMPTS = 5
+"""How often a write is tried while other runs write the same item."""
 
 
-def put_closed_items(
-    register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str
-) -> Steps[Observation]:
-    """Put a closed item where there is none. Return the register with the tables in which it now is, to be written."""
-    wanted = wanted_items(register)
-    new = {region: closed(wanted[region], token) for region in regions}
-    answers = yield [op.PutItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
+def hold_items(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Observation]:
+    """Put an item that is held where there is none. Return the register with the tables it is in, to be written."""
+    state = ItemState(register.epoch, token)
+    answers = yield [op.HoldItem(region, register.counter, state, None) for region in regions]
     put = [region for region, held in zip(regions, answers, strict=True) if held is True]
     found = dict(zip(put, (yield [op.DescribeTable(region) for region in put]), strict=True))
-    following = join(register, found)
-    if len(put) < len(new):  # another run has put an item meanwhile, so what is known is outdated
-        return Observation(following, {}, {})
-    return Observation(following, {**items, **new}, {**ids, **found})
+    if len(put) < len(regions):  # another run has put an item meanwhile, so what is known is outdated
+        return Observation(join(register, found), {}, {})
+    held = {region: held_in(state) for region in put}
+    return Observation(join(register, found), {**items, **held}, {**ids, **found})
 
 
-def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]:
+def held_in(state: ItemState) -> Item:
+    """Return an item that was held where there was none."""
+    return Item(0, 1, 0, state.epoch, fenced=True, held=state.held)
+
+
+def apply_register(register: Register, step: Apply, items: Items, token: str) -> Steps[bool]:
     """Give regions what the register says, and close those that leave. Return whether everything was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
     table of these records is gone, the region mints all the same.
     """
     counter, wanted = register.counter, wanted_items(register)
-    regions = [*step.renew, *step.open, *step.close]
+    regions = [*step.open, *step.close]
     answers = yield from record_layouts(register, regions, items)
     here = {region for region, answer in answers.items() if answer is not Absent.UNREACHABLE}
     writes: list[op.Operation] = []
@@ -44,226 +49,187 @@ def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]
             continue
         if region in step.raise_:
             writes.append(op.RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
-        elif region not in here:
-            continue
-        elif region in step.renew:
-            writes.append(op.RenewItem(region, counter, wanted[region], over=item.epoch))
-        elif region in step.open and item.opening is not None:
-            writes.append(op.OpenItem(region, counter, item.opening, wanted[region].ceiling))
-        elif region in step.close:
-            writes.append(closing(region, counter, item, register.epoch)[0])
+        elif region in step.open and region in here:
+            writes.append(op.OpenItem(region, counter, wanted[region], item.state))
+        elif region in step.close and region in here:
+            writes.append(ending(region, counter, item, register.epoch, token))
     done = yield writes
-    return len(here) == len(regions) and all(answer is True for answer in done)
+    written = all(answer is not False and not isinstance(answer, Absent) for answer in done)
+    return len(here) == len(regions) and written
 
 
-def _token(item: Item | Absent | None) -> str | None:
-    return item.opening if isinstance(item, Item) else None
+def ending(region: str, counter: str, item: Item, epoch: int, token: str, headroom: int = 0) -> op.Operation:
+    """Return the write that brings an item to this epoch, so that it mints no more than `headroom` integers.
 
-
-EPOCHS_SKIPPED = 100
-"""How many epochs a counter skips at least when it continues after a loss, should the clock be far behind. The lost
-register is assumed to have been less than this ahead of what is left."""
-
-
-def first_register(
-    counter: str,
-    register: Register | None,
-    copy: Copy[Register] | None,
-    record: DeploymentRecord,
-    layouts_id: str,
-    now: int,
-    known: Former,
-    *,
-    may_create: bool,
-) -> Steps[Register | None]:
-    """Return the first register of a counter, above what is `known` of a former one of this name.
-
-    If anything else is found of the counter, its register and its copy were lost, and only a floor can say what was
-    minted. Return None if it may not be created, and nothing is found but items, without a floor: it is unknown.
+    One that is held gets another token: whoever would still open it by the old one can't any more. The fence is
+    relative to what is issued when it arrives, so it lands however fast that grows.
     """
-    desired, deleted = record.desired, known.mark.epoch if known.mark else 0
-    items, _ = yield from read_items((*desired.regions, *desired.leaving), counter)
-    found = {
-        region: item
-        for region, item in items.items()
-        if isinstance(item, Item) and item.epoch > deleted and not (item.deleted and may_be_remainder(item, known.lost))
-    }
-    whole = yield from _whole(record)
-    if record.restored and whole:
-        # The mirror has no copy of this register, so either nothing was ever done by it, or the counter was deleted. A
-        # deleted one, whose mark is lost too, comes back: above the highest mark.
-        may_create, register = may_create or register is not None, None
-    elif record.has_reported(counter, after=deleted):
-        whole = False  # somebody has deleted its register
-    past = [lost for lost in (register, copy.original if copy else None) if lost is not None]
-    floor = desired.floor(counter)
-    if not past and not may_create and not (found and floor):
+    if item.held:
+        return op.HoldItem(region, counter, ItemState(epoch, token), item.state)
+    by = headroom * item.stride
+    if by and (item.fenced or item.issued > item.ceiling - by):  # then the ceiling stays
+        return op.FenceItem(region, counter, item.epoch, epoch, None)
+    return op.FenceItem(region, counter, item.epoch, epoch, by, item.ceiling - by)
+
+
+def begin_next_epoch(
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, token: str, now: int, *, doubted: bool
+) -> Steps[Observation]:
+    """Fence every region of this epoch that answers. Return the next register, to be written.
+
+    Its base lies above every ceiling that was found or fenced. It lies above the limit, too, if a region isn't fenced
+    that has integers of this epoch; or if items are `doubted`, since a region says that its table went back.
+    """
+    known = zip(register.regions, register.ids, strict=True)
+    taking_part = {region: id_ for region, id_ in known if id_ is not None}
+    present = {region: items[region] for region in taking_part}
+    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom, token)
+    # After the fences: they were in these tables.
+    described = dict(zip(taking_part, (yield [op.DescribeTable(region) for region in taking_part]), strict=True))
+    fenced = {region: id_ for region, id_ in taking_part.items() if region in fences and described[region] == id_}
+    unfenced = [register.limit] * (doubted or len(fenced) < len(taking_part))
+    following = _following(register, record, {**items, **fences}, unfenced, fenced, now)
+    if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
+        return Observation(following, {}, {})  # another run was faster there, or it doesn't answer any more
+    return Observation(following, {**items, **fences}, {**ids, **described})
+
+
+def recover(
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, token: str, now: int
+) -> Steps[Observation | None]:
+    """Fence every item, since the limit is lost. Return the next register, above all fences and above the answer.
+
+    None: some item can't be fenced now.
+    """
+    desired = record.desired
+    check_answers(register.counter, desired.regions + desired.leaving, items)
+    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    fences = yield from fence(register.counter, found, register.epoch, desired.headroom, token, into=True)
+    described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
+    fenced = {region: id_ for region, id_ in described.items() if region in fences and not isinstance(id_, Absent)}
+    if len(fenced) < len(found):
         return None
-    base = max([record.first_base, known.least.limit + 1, *(lost.base for lost in past)])
-    if not found and not past and whole:
-        epoch = max(record.first_epoch, known.least.epoch + 1)
-        return beginning(counter, layouts_id, epoch, record, max(base, floor), now)
-    if not floor:
-        raise lost_register(counter, list(found))
-    check_bounded(counter, desired, items)
-    epoch = max(later_epoch(now, record, [*past, *found.values()]), known.least.epoch + 1)
-    if not found:
-        return beginning(counter, layouts_id, epoch, record, max(base, floor), now)
-    nothing = Register(counter, layouts_id, epoch, tuple(found), (None,) * len(found), base, 0, 0, now)
-    return (yield from adopt(nothing, found, epoch)).register
+    following = _following(register, record, fences, [record.above], fenced, now)
+    following = replace(following, preceding=0)  # nobody knows the layout of this epoch
+    return Observation(following, {**items, **fences}, {**ids, **described})
 
 
-def later_epoch(now: int, record: DeploymentRecord, known: Iterable[Register | Item]) -> int:
-    """Return an epoch above every one that anybody can have seen, though nothing shows the last one any more.
+def _following(
+    register: Register,
+    record: DeploymentRecord,
+    items: Items,
+    tops: Sequence[int],
+    fenced: Mapping[str, str],
+    now: int,
+) -> Register:
+    """Return the register of the next epoch, above these items and `tops`. `fenced` are the tables of fenced items."""
+    found = [item for item in items.values() if isinstance(item, Item)]
+    floor = record.desired.floor(register.counter)
+    base = max([register.base, floor, *(top + 1 for top in tops), *(item.ceiling + 1 for item in found)])
+    epoch = 1 + max([register.epoch, *(item.epoch for item in found)])
+    following = beginning(register.counter, register.layouts_id, epoch, record, base, now, fenced)
+    return replace(following, preceding=register.epoch)
+
+
+def fence(
+    counter: str, items: Items, epoch: int, headroom: int, token: str, *, into: bool = False
+) -> Steps[dict[str, Item]]:
+    """Fence items, and return those that are fenced. One of a later epoch is left alone: another run was faster.
+
+    An item that was never given this epoch's integers is brought to this epoch, closed. With `into`, nobody was given
+    any, and items may mint until now: they are fenced like those of this epoch.
+    """
+    fenced: dict[str, Item] = {}
+    for _ in range(ATTEMPTS):
+        writes: dict[str, op.Operation] = {}
+        for region, item in items.items():
+            if not isinstance(item, Item) or region in fenced or item.epoch > epoch:
+                continue
+            if item.fenced and not item.held and item.epoch == epoch:
+                fenced[region] = item
+            else:
+                by = headroom if into or item.epoch == epoch else 0
+                writes[region] = ending(region, counter, item, epoch, token, by)
+        if not writes:
+            break
+        answers = dict(zip(writes, (yield [*writes.values()]), strict=True))
+        for region, answer in answers.items():
+            before = items[region]
+            if answer is False or isinstance(answer, Absent) or not isinstance(before, Item):
+                continue
+            after = replace(before, epoch=epoch, fenced=True)
+            if isinstance(writes[region], op.HoldItem):
+                fenced[region] = replace(after, held=token)
+            else:
+                fenced[region] = replace(after, ceiling=answer)
+        again = [region for region in writes if region not in fenced]
+        items = dict(zip(again, (yield [op.ReadItem(region, counter) for region in again]), strict=True))
+    return fenced
+
+
+def check_answers(counter: str, regions: Iterable[str], items: Items) -> None:
+    """Refuse if one of these regions doesn't answer, or its item can't be read.
+
+    Without a limit, nothing bounds what a region mints that can't be fenced.
+    """
+    unanswering = [name for name in regions if items[name] in (Absent.UNREACHABLE, Absent.STRAY)]
+    if unanswering:
+        raise must_answer(unanswering, counter)
+
+
+def lost_register(new: Register, loss: str, left: Iterable[Register | Item], now: int) -> Register:
+    """Return the register of a counter whose limit is lost, in an epoch that nobody can have seen.
+
+    `new` is what a new counter would begin with, `left` all that is left of this one. If the latest of it shows a
+    deletion, the counter stays deleted.
 
     A warm function refuses what is of an earlier epoch than it has seen, and a late write may still name one. Epochs
     began less often than once a second, and so there were fewer than seconds since 1970.
     """
-    return max(now, record.first_epoch, EPOCHS_SKIPPED + max((each.epoch for each in known), default=0))
+    known = [*left]
+    registers = [each for each in known if isinstance(each, Register)]
+    latest = max(known, key=lambda each: each.epoch, default=None)
+    deleted = not latest.regions if isinstance(latest, Register) else latest is not None and latest.held == DELETED
+    regions = () if deleted else new.regions
+    return replace(
+        new,
+        epoch=max(now, new.epoch, 1 + (latest.epoch if latest else 0)),
+        regions=regions,
+        ids=(None,) * len(regions),
+        base=max([1, *(each.base for each in registers)]),
+        limit=max([0, *(each.limit for each in registers)]),
+        lost=loss,
+    )
 
 
-def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
-    """Refuse if a region of the desired state doesn't answer, or its item can't be read.
+def shows_no_trace(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
+    """Return the regions that may have minted what their table doesn't show, and in words whether another one may.
 
-    Without a register, nothing bounds what a region mints that can't be fenced, so a floor isn't enough.
+    A table shows what its region has minted if the counter's item was opened in this very table. A region that isn't
+    among `regions` any more shows nothing: then the latest epoch has fewer items than its stride.
     """
-    unanswering = [
-        name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)
+    names = [*regions]
+    found = {region: item for region in names if isinstance(item := items[region], Item) and item.table == ids[region]}
+    latest = max((item.epoch for item in found.values()), default=0)
+    of_latest = [item for item in found.values() if item.epoch == latest]
+    missing = any(len(of_latest) < item.stride for item in of_latest)
+    without = [region for region in names if region not in found]
+    return without or ["a region that may not be in the settings any more"] * missing
+
+
+def deleted_register(register: Register, limit: int = 0) -> Register:
+    """Return the register that deletes a counter, for ever. It is its last epoch, and bounds all that was minted."""
+    return replace(
+        register, epoch=register.epoch + 1, regions=(), ids=(), limit=max(limit, register.limit), preceding=0, lost=""
+    )
+
+
+def hold_deleted(register: Register, items: Mapping[str, Item]) -> Steps[bool]:
+    """Hold the items of a deleted counter. Return whether any had to be."""
+    writes = [
+        op.HoldItem(region, register.counter, ItemState(register.epoch, DELETED), item.state)
+        for region, item in items.items()
+        if item.held != DELETED
     ]
-    if unanswering:
-        raise unfenced(counter, unanswering)
-
-
-def _whole(record: DeploymentRecord) -> Steps[bool]:
-    """Return whether no register is missing. Then a counter without one is new."""
-    if not record.restored:
-        return True
-    copy = yield from one(op.ReadRecordCopy())
-    return copy is not None and copy.mirror_id == (yield from one(op.DescribeMirror()))
-
-
-def adopt(register: Register, items: Mapping[str, Item], epoch: int) -> Steps[Observation]:
-    """Bring items to an epoch as they are. Return the register that bounds them, to be written.
-
-    No register bounds what was found. So each item is brought to an epoch of which nobody else knows: it goes on
-    minting, but no late write can raise its ceiling any more. If a region doesn't answer now, the others go on, and no
-    harm is done. Once all ceilings are in a register, that epoch ends like every other one, whoever answers then.
-    """
-    counter, left, adopted = register.counter, dict(items), dict[str, Item]()
-    for _ in range(ATTEMPTS):
-        writes: dict[str, op.Operation] = {}
-        after: dict[str, Item] = {}
-        for region, item in left.items():
-            if item.opening is not None:
-                writes[region], after[region] = closing(region, counter, item, epoch)
-            else:
-                writes[region] = op.AdoptItem(region, counter, item.epoch, epoch)
-                after[region] = replace(item, epoch=epoch)
-        for region, answer in zip(writes, (yield [*writes.values()]), strict=True):
-            if answer is not False and not isinstance(answer, Absent):
-                adopted[region] = after[region] if answer is True else replace(after[region], ceiling=answer)
-        again = [region for region in left if region not in adopted]
-        found = dict(zip(again, (yield [op.ReadItem(region, counter) for region in again]), strict=True))
-        left = {region: item for region, item in found.items() if isinstance(item, Item)}
-        if len(left) < len(again) or not again:
-            break
-    described = yield [op.DescribeTable(region) for region in adopted]  # afterwards: the items are in these tables
-    ids = {region: id_ for region, id_ in zip(adopted, described, strict=True) if not isinstance(id_, Absent)}
-    if len(ids) < len(items):
-        raise unfenced(counter, [region for region in items if region not in ids])
-    limit = max(register.limit, *(item.ceiling for item in adopted.values()))
-    known = {**dict(zip(register.regions, register.ids, strict=True)), **ids}
-    bounding = replace(register, epoch=epoch, regions=tuple(known), ids=tuple(known.values()), limit=limit, window=0)
-    return Observation(bounding, adopted, ids)
-
-
-ATTEMPTS = 5
-"""How often a write is tried while other runs write the same item."""
-
-
-class Fenced(NamedTuple):
-    """An item that can't mint above `bound` any more; 0 if it was never given integers of the epoch."""
-
-    bound: int
-    item: Item
-
-
-def begin_next_epoch(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int
-) -> Steps[Observation]:
-    """Fence every region of this epoch that answers. Return the next register, to be written."""
-    # Before the fences: no region waits for the archive. Adopted items have layouts that nobody knows.
-    preceding = (yield from archived(register)) if register.window else 0
-    taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
-    present = {region: items[region] for region in taking_part}
-    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom)
-    bounds = {region: fenced.bound for region, fenced in fences.items()}
-    after = {region: fenced.item for region, fenced in fences.items()}
-    names = tuple(taking_part)
-    described = yield [op.DescribeTable(region) for region in names]  # after the fences: they were in these tables
-    same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
-    fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
-    tops = [bounds[region] if region in fenced else register.limit for region in names]
-    base = max(register.base, record.desired.floor(register.counter), *(top + 1 for top in tops))
-    epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
-    following = beginning(register.counter, register.layouts_id, epoch, record, base, now, fenced)
-    following = replace(following, preceding=preceding)
-    if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
-        return Observation(following, {}, {})  # another run was faster there, or it doesn't answer any more
-    now_known = {**ids, **dict(zip(names, described, strict=True))}
-    return Observation(following, {**items, **after}, now_known)
-
-
-def fence(counter: str, items: Items, epoch: int, headroom: int) -> Steps[dict[str, Fenced]]:
-    """Fence items, and return those that are fenced. One of a later epoch is left alone: another run was faster.
-
-    An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
-    still tries to give it something finds another epoch, or its token gone.
-    """
-    fenced: dict[str, Fenced] = {}
-    for _ in range(ATTEMPTS):
-        writes: dict[str, op.Operation] = {}
-        after: dict[str, Item] = {}
-        for region, item in items.items():
-            if not isinstance(item, Item) or region in fenced or item.epoch > epoch:
-                continue
-            if item.opening is not None or item.epoch < epoch:
-                writes[region], after[region] = closing(region, counter, item, epoch)
-            elif item.fenced:
-                fenced[region] = Fenced(item.ceiling, item)
-            else:
-                writes[region] = _lowering(region, counter, item, headroom)
-                after[region] = replace(item, fenced=True)
-        if not writes:
-            break
-        answers = yield [*writes.values()]
-        for (region, write), answer in zip(writes.items(), answers, strict=True):
-            if isinstance(write, op.FenceItem) and answer is not False and not isinstance(answer, Absent):
-                fenced[region] = Fenced(answer, replace(after[region], ceiling=answer))
-            elif answer is True:
-                fenced[region] = Fenced(0, after[region])
-        again = [region for region in writes if region not in fenced]
-        found = yield [op.ReadItem(region, counter) for region in again]
-        items = dict(zip(again, found, strict=True))
-    return fenced
-
-
-def closing(region: str, counter: str, item: Item, epoch: int) -> tuple[op.Operation, Item]:
-    """Return the write that closes an item at an epoch, so that no late write can open it any more, and the item then.
-
-    An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
-    """
-    if item.opening is None:
-        after = replace(item, ceiling=item.issued, epoch=epoch, fenced=True)
-        return op.CloseItem(region, counter, over=item.epoch, epoch=epoch), after
-    below = item.issued - item.stride
-    after = replace(item, issued=below, ceiling=below, epoch=epoch, opening=None)
-    return op.PutItem(region, counter, after, instead_of=item.opening), after
-
-
-def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceItem:
-    """Return a fence relative to what is issued when it arrives, so it lands however fast that grows."""
-    by = headroom * item.stride
-    if item.issued > item.ceiling - by:  # then the ceiling stays
-        return op.FenceItem(region, counter, item.epoch, None)
-    return op.FenceItem(region, counter, item.epoch, by, item.ceiling - by)
+    yield writes
+    return bool(writes)

@@ -1,7 +1,7 @@
 """The data of layouts: the record, registers and their copies in the home region, items in every region."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from global_integers_core.lattice import Layout
 
 MAX_PAST = 40
-"""How many past layouts are kept, in the archive and in the regions. Nothing that a scan reads has them."""
+"""How many past layouts are kept in the regions. Nothing that a scan reads has them."""
 
 T = TypeVar("T")
 
@@ -26,6 +26,15 @@ class Absent(Enum):
     """It can't be read: an operator or another program has written it."""
 
 
+class Recovery(NamedTuple):
+    """An operator's answer to one loss."""
+
+    loss: str
+    """Its id, as the refusal has printed it."""
+    above: int | None = None
+    """Nothing was ever minted above this; None where every region shows what it has minted."""
+
+
 @dataclass(frozen=True, slots=True)
 class DesiredState:
     """What a deployment asks for."""
@@ -35,6 +44,8 @@ class DesiredState:
     counters: tuple[str, ...]
     """The counters of the settings. Others exist too, and follow."""
     floors: Mapping[str, int] = field(compare=False)
+    recovery: Recovery | None = field(compare=False)
+    """The answer to one loss. Once admitted, the record has it: what the settings still say answers nothing."""
     window: int
     headroom: int
     schedule_minutes: int
@@ -44,15 +55,11 @@ class DesiredState:
     `DeploymentRecord.layouts_id`."""
     first_layouts_label: str
     """What `layouts_label` was at the first `up`, as Pulumi's state remembers it until the stack is destroyed."""
-    default_counter: str
-    """What `/` mints from."""
-    default_chosen: bool
-    """Whether the settings name it, instead of leaving it as it is."""
     text: str
     """All of it as JSON. Two desired states are the same if their texts are."""
 
     def floor(self, counter: str) -> int:
-        """Return the counter's floor, below which it never mints again; 0 if it has none."""
+        """Return where the counter begins or goes on, at least; 0 if the settings don't say. It answers no loss."""
         return self.floors.get(counter, self.floors.get("*", 0))
 
 
@@ -72,43 +79,6 @@ class Admitted(NamedTuple):
     token: str
 
 
-class Deleted(NamedTuple):
-    """The mark of a deleted counter: all that was ever minted of it is of this epoch or before, up to this limit.
-
-    It is in the archive, read where a counter is created, and never scanned.
-    """
-
-    epoch: int
-    limit: int
-
-
-NEVER = Deleted(0, 0)
-
-
-def highest(*marks: Deleted) -> Deleted:
-    """Return the highest epoch and the highest limit of any of the marks."""
-    return Deleted(max(mark.epoch for mark in marks), max(mark.limit for mark in marks))
-
-
-class Deletions(NamedTuple):
-    """What is known of the marks of all deleted counters, should they be lost."""
-
-    archive_id: str = ""
-    """The id of the archive that has them; "" if no counter was ever deleted."""
-    highest: Deleted = NEVER
-    """The highest of them."""
-    lost: Deleted = NEVER
-    """The highest of those that were lost with an archive."""
-
-    @property
-    def of_all(self) -> Deleted:
-        """The highest of all marks, lost or not."""
-        return highest(self.highest, self.lost)
-
-
-NO_DELETIONS = Deletions()
-
-
 @lru_cache(maxsize=4)
 def desired_state_of(text: str) -> DesiredState:
     """Return the desired state that this text encodes. Every round of every counter reads the same."""
@@ -118,13 +88,12 @@ def desired_state_of(text: str) -> DesiredState:
         leaving=tuple(desired["leaving"]),
         counters=tuple(desired["counters"]),
         floors=cast("dict[str, int]", desired["floors"]),
+        recovery=Recovery(**desired["recovery"]) if desired["recovery"] else None,
         window=desired["window"],
         headroom=desired["headroom"],
         schedule_minutes=desired["scheduleMinutes"],
         layouts_label=desired["layoutsLabel"],
         first_layouts_label=desired["firstLayoutsLabel"],
-        default_counter=desired["defaultCounter"],
-        default_chosen=desired["defaultChosen"],
         text=text,
     )
 
@@ -136,8 +105,8 @@ class DeploymentRecord:
     layouts_id: str
     """The id of the layouts table in which it was written. In another table, it proves nothing."""
     token: str
-    """Random. A record that is put back after a loss gets another one, so a run that read the lost one doesn't go on,
-    and neither does a deployment that was requested before."""
+    """Random: what the next deployment follows. A record that is put back from the mirror keeps it, so a deployment
+    whose preview has read the copy is based on it, too."""
     number: int
     """1, 2, 3, …, for people: after a loss, a number may come again."""
     follows: str
@@ -145,31 +114,29 @@ class DeploymentRecord:
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: DesiredState
-    default_counter: str
-    """What `/` mints from. Only `admit.note_default` changes it, just before callers reach another counter."""
     reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"
     """What is deployed, as JSON, for the next preview."""
     restored: bool = False
     """Whether it was put back from the mirror, while some registers may still be missing."""
+    answered: str = ""
+    """The id of the loss that was answered last. Registers that were lost by it go on, and no others."""
+    above: int = 0
+    """That answer: nothing was minted above it."""
     first_epoch: int = 1
-    """The epoch with which a counter begins of which nothing is found: after a loss of everything, above all before."""
+    """The epoch with which a counter begins of which nothing is found: after a loss, above all that anyone has seen."""
     first_base: int = 1
-    """The smallest integer of such a counter: after a loss of everything, the floor that was set for all."""
-    deletions: Deletions = NO_DELETIONS
-    default_before: str = ""
-    """What `/` minted from before; "" if that has never changed. Some callers may reach it still, or again."""
+    """The smallest integer of such a counter."""
 
     @property
     def admitted(self) -> Admitted:
         """What identifies it."""
         return Admitted(self.layouts_id, self.token)
 
-    def has_reported(self, counter: str, after: int = 0) -> bool:
-        """Return whether a counter of the settings had its layout once, in an epoch `after` this one."""
-        reported = json.loads(self.report).get("counters", {}).get(counter)
-        return reported is not None and reported["epoch"] > after
+    def has_reported(self, counter: str) -> bool:
+        """Return whether a counter of the settings had its layout once."""
+        return counter in json.loads(self.report).get("counters", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +148,21 @@ class Register:
     """As in `DeploymentRecord`."""
     epoch: int
     regions: tuple[str, ...]
-    """None at all if the counter is being deleted: its last epoch."""
+    """None at all if the counter is deleted: its last epoch."""
     ids: tuple[str | None, ...]
     """The id of each region's counters table, once the region may have been given integers in this epoch."""
     base: int
     limit: int
     """The largest integer that any region may mint in this epoch. It is only ever raised."""
     window: int
-    """How many integers a region gets when the limit is raised; 0 if the register was lost and items were adopted as
-    they are: then the epoch has no layout of its own, and ends at once."""
+    """How many integers a region gets when the limit is raised."""
     granted: int
-    """When the limit was set, or the deletion began, in seconds since 1970."""
+    """When the limit was set, in seconds since 1970."""
     preceding: int = 0
-    """The epoch of the layout before this one, if the archive has it; otherwise 0."""
+    """The epoch of the layout before this one; 0 if there is none, or nobody knows it."""
+    lost: str = ""
+    """The id of the loss by which the limit is lost: more may have been minted. It gives nothing to any region, and
+    ends once that loss is answered and every item is fenced in this epoch. "" if nothing is lost."""
 
     def is_ahead_of(self, other: "Register") -> bool:
         """Return whether this is a later state of the register in the same table."""
@@ -219,23 +188,34 @@ class Copy(Generic[T]):
     mirror_id: str
 
 
+class ItemState(NamedTuple):
+    """What a write of an item compares. Within one epoch, only a hold changes it."""
+
+    epoch: int
+    held: str
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One counter in one region's table. It alone decides what is minted there.
-
-    `opening` is the token of the run that put the item. Until that token opens it, its ceiling is what was issued.
-    """
+    """One counter in one region's table. It alone decides what is minted there."""
 
     issued: int
     stride: int
     ceiling: int
     epoch: int
     fenced: bool = False
-    opening: str | None = None
+    """Whether the ceiling stays for this epoch."""
+    held: str = ""
+    """Why it can't mint: `DELETED`, or a token. While it is held, its ceiling is what was issued; "" if it isn't."""
+    table: str = field(default="", compare=False)
+    """The id of the table in which it was opened. In another table, it shows nothing."""
     past: tuple[int, int] | None = field(default=None, compare=False)
     """The epoch in which it was before, and the last integer issued in it. Only questions about owners need it."""
-    deleted: bool = False
-    """Whether its counter is being deleted. To callers, there is no such counter then."""
+
+    @property
+    def state(self) -> ItemState:
+        """What a write of it compares."""
+        return ItemState(self.epoch, self.held)
 
 
 Items = Mapping[str, Item | Absent | None]
@@ -250,8 +230,25 @@ def item_in(scanned: Scanned, counter: str) -> Item | Absent | None:
     return scanned if isinstance(scanned, Absent) else scanned.get(counter)
 
 
+def where(
+    tables: Mapping[str, Mapping[str, Any] | Absent], wanted: Callable[[Any], bool]
+) -> dict[str, tuple[str, ...]]:
+    """Return the keys of what is wanted, and the tables that have it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for table, content in tables.items():
+        for key, what in () if isinstance(content, Absent) else content.items():
+            if wanted(what):
+                found[key] = (*found.get(key, ()), table)
+    return found
+
+
 Ids = Mapping[str, str | Absent]
 """Region → the id of its counters table."""
+
+
+def loss_id(run: str) -> str:
+    """Return the id of the loss that a run is the first to find. No other run has its random string."""
+    return f"loss-{run.partition('/')[0]}"
 
 
 class Refused(Exception):

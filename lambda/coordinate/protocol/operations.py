@@ -1,8 +1,8 @@
 """What a run may do: one read or one conditional write, or a question about the clock or the run lock.
 
 A run only names them. `dynamodb/` carries them out, and `proof/simulation/world.py` does so in memory. The answer of a
-conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region or on the
-archive may also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. All else at home must answer.
+conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
+also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. All else at home must answer.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from global_integers_core.lattice import Layout
 
-from .model import Copy, Deleted, DeploymentRecord, Ids, Item, Items, Register
+from .model import Admitted, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
 
 T = TypeVar("T")
 
@@ -104,18 +104,11 @@ class ReadRegister(Operation):
 
 @dataclass(frozen=True, slots=True)
 class WriteRegister(Operation):
-    """Write a counter's register. Condition: it is still `old`, and `record` is the one that was admitted last."""
+    """Write a counter's register. Condition: it is still `old`, and what identifies the record is still `admitted`."""
 
     old: Register | None
     new: Register
-    record: DeploymentRecord
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteRegister(Operation):
-    """Delete a counter's register. Condition: it is still `old`."""
-
-    old: Register
+    admitted: Admitted | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,51 +124,6 @@ class WriteCopy(Operation):
 
     old: Copy[Register] | None
     new: Copy[Register]
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteCopy(Operation):
-    """Delete the mirror's copy of a register. Condition: it is still `old`."""
-
-    old: Copy[Register]
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeArchive(Operation):
-    """Describe the archive. Answer: its id."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadDeleted(Operation):
-    """Read the mark of a deleted counter. Answer: the Deleted, None, or `STRAY`."""
-
-    counter: str
-
-
-@dataclass(frozen=True, slots=True)
-class WriteDeleted(Operation):
-    """Write the mark of a deleted counter to the archive. Condition: there is none of this epoch or a later one."""
-
-    counter: str
-    deleted: Deleted
-
-
-@dataclass(frozen=True, slots=True)
-class ReadArchive(Operation):
-    """Read a counter's past layouts from the archive. Answer: the Layouts, the oldest first; () if there are none."""
-
-    counter: str
-
-
-@dataclass(frozen=True, slots=True)
-class WriteArchive(Operation):
-    """Write a counter's past layouts to the archive. Condition: the last one there is of an earlier epoch."""
-
-    counter: str
-    layouts: tuple[Layout, ...]
-
-
-OnArchive = DescribeArchive | ReadDeleted | WriteDeleted | ReadArchive | WriteArchive
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,36 +161,29 @@ OnRecord = RecordLayouts | ReadRecorded
 
 
 @dataclass(frozen=True, slots=True)
-class RenewItem(Operation):
-    """Replace the item with one of a later epoch. Its `past` is then the epoch `over`.
+class HoldItem(Operation):
+    """Keep an item from minting, for good or until it is opened: its ceiling is what was issued when this arrives.
 
-    Condition: the item is of the epoch `over`, and it isn't being opened.
+    With `over` None, it is put where there is none. Condition: there is none; or it is in the state `over`.
+    """
+
+    region: str
+    counter: str
+    state: ItemState
+    over: ItemState | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem(Operation):
+    """Let an item mint, by the register of a later epoch or where it was held. Its `past` is then the epoch of `over`.
+
+    Condition: it is in the state `over`.
     """
 
     region: str
     counter: str
     item: Item
-    over: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutItem(Operation):
-    """Put a closed item. Condition: there is none; or with `instead_of`, it is being opened by that token."""
-
-    region: str
-    counter: str
-    item: Item
-    instead_of: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenItem(Operation):
-    """Let a closed item that was put mint. Condition: it is being opened by `token`."""
-
-    region: str
-    counter: str
-    token: str
-    ceiling: int
+    over: ItemState
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,57 +198,22 @@ class RaiseItem(Operation):
 
 @dataclass(frozen=True, slots=True)
 class FenceItem(Operation):
-    """Lower the ceiling for good: to `by` above what is issued then, or not at all if `by` is None.
+    """Bring an item to `epoch` with a ceiling that stays: `by` above what is issued when this arrives.
 
-    Answer: the ceiling, or False. Condition: the item is of this epoch, it isn't fenced yet, and with `by`, no more
-    than `most` is issued. `most` is the known ceiling − `by`, so the ceiling is never raised.
+    With `by` None, the ceiling stays as it is. Answer: the ceiling, or False. Condition: the item is of the epoch
+    `over`, and isn't held; with `by` above 0, it isn't fenced, and no more than `most` is issued. `most` is the known
+    ceiling − `by`, so the ceiling is never raised.
     """
 
     region: str
     counter: str
+    over: int
     epoch: int
     by: int | None
     most: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptItem(Operation):
-    """Bring an item to `epoch` as it is: it goes on minting up to its ceiling, which no late write can raise any more.
-
-    Answer: the ceiling, or False. Condition: the item is of the epoch `over`, and it isn't being opened.
-    """
-
-    region: str
-    counter: str
-    over: int
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class CloseItem(Operation):
-    """Fence an item at what it has issued, and bring it to `epoch`. If that is later, its `past` is then `over`.
-
-    It can't be opened any more. With `deleted`, callers see no such counter. Condition: the item is of the epoch
-    `over`, which isn't later than `epoch`.
-    """
-
-    region: str
-    counter: str
-    over: int
-    epoch: int
-    deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteItem(Operation):
-    """Delete the item of a counter that was deleted. Condition: it is of this epoch or an earlier one."""
-
-    region: str
-    counter: str
-    epoch: int
-
-
-ItemUpdate = RenewItem | OpenItem | RaiseItem | FenceItem | AdoptItem | CloseItem
+ItemUpdate = HoldItem | OpenItem | RaiseItem | FenceItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,6 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
 class Conflict:
     """A region has an item that the register hasn't given."""
 
-    region: str
-    item: Item
-
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -64,8 +61,8 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class PutItems:
-    """Regions need a closed item, before the register may say that they take part."""
+class Hold:
+    """Regions need an item, which is held before the register may say that they take part."""
 
     regions: tuple[str, ...]
 
@@ -81,7 +78,6 @@ class Change:
 class Apply:
     """Regions must be given what the register already says."""
 
-    renew: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
@@ -97,7 +93,7 @@ class Reconciled:
     """The regions of the layout and the leaving ones whose item or table can't be read now."""
 
 
-Step = Conflict | End | PutItems | Change | Apply | Reconciled
+Step = Conflict | End | Hold | Change | Apply | Reconciled
 
 
 def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, count: int = 0) -> Step:
@@ -106,58 +102,53 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
     `items` has each region of the layout, of the one asked for, and each leaving one, `ids` their tables, described
     after the item was read. `now` is in seconds since 1970.
     """
-    desired = record.desired
-    lost = register.window == 0  # adopted
+    desired, epoch = record.desired, register.epoch
+    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    if any(item.epoch > epoch for item in found.values()):
+        return Conflict()
+    # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
+    ends = any(
+        item.ceiling >= register.base and (item.epoch < epoch or region not in register.regions)
+        for region, item in found.items()
+    )
     pending: list[str] = []
     missing: list[str] = []
     joining: dict[str, str] = {}
-    steps: dict[str, list[str]] = {"renew": [], "open": [], "raise_": [], "close": []}
+    steps: dict[str, list[str]] = {"open": [], "raise_": [], "close": []}
     issued: list[int] = []
     for (region, wanted), known in zip(wanted_items(register).items(), register.ids, strict=True):
         item, id_ = items[region], ids[region]
         if isinstance(item, Absent) or isinstance(id_, Absent):
             pending.append(region)
+        elif known is None and item is None:
+            missing.append(region)
+        elif known is None and item is not None and (item.held or item.epoch < epoch):
+            joining[region] = id_
         elif known is None:
-            if item is None or (item.opening is not None and item != closed(wanted, item.opening)):
-                missing.append(region)
-            elif item.opening is not None or item.epoch < register.epoch:
-                joining[region] = id_
-            elif item.epoch == register.epoch and _is_closed(item, register.epoch):
-                lost = True  # a late run has closed what was put; the next epoch renews it
-            else:
-                return Conflict(region, item)
+            return Conflict()
         elif known != id_ or item is None:
-            lost = True
-        elif item.epoch > register.epoch:
-            return Conflict(region, item)
-        elif item.opening is not None and item != closed(wanted, item.opening):
-            missing.append(region)  # a late run of an earlier epoch has put its own
-        elif item.opening is not None:
+            ends = True
+        elif item.held or item.epoch < epoch:
             steps["open"].append(region)
-        elif item.epoch < register.epoch:
-            steps["renew"].append(region)
         elif item.fenced:
-            lost = True
+            ends = True
         else:
             issued.append(item.issued)
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
-    if lost or register.regions != desired.regions or desired.floor(register.counter) > register.base:
+    if ends or register.regions != desired.regions or desired.floor(register.counter) > register.base:
         return End()
     if missing:
-        return PutItems(tuple(missing))
+        return Hold(tuple(missing))
     if joining:
         return Change(join(register, joining))
     higher = raised(register, record, max(issued, default=register.base), now, count)
     if higher is not None:
         return Change(higher)
     for region in desired.leaving:
-        item = items[region]
-        if isinstance(item, Absent):
+        if isinstance(items[region], Absent):
             pending.append(region)
-        elif item is not None and item.epoch > register.epoch:
-            return Conflict(region, item)
-        elif item is not None and not _is_closed(item, register.epoch):
+        elif region in found and not is_closed(found[region], epoch):
             steps["close"].append(region)
     if any(steps.values()):
         return Apply(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
@@ -168,14 +159,9 @@ def wanted_items(register: Register) -> dict[str, Item]:
     """Return the item that each region of the layout begins the epoch with."""
     base, limit = register.base, register.limit
     return {
-        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch)
-        for region, place in places(register.regions).items()
+        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch, table=id_ or "")
+        for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True)
     }
-
-
-def closed(item: Item, token: str) -> Item:
-    """Return the item as it is put: it can't mint until `token` opens it."""
-    return replace(item, ceiling=item.issued, fenced=True, opening=token)
 
 
 def join(register: Register, ids: Mapping[str, str | Absent]) -> Register:
@@ -185,5 +171,6 @@ def join(register: Register, ids: Mapping[str, str | Absent]) -> Register:
     return replace(register, ids=tuple(before if isinstance(id_, Absent) else id_ for id_, before in joined))
 
 
-def _is_closed(item: Item, epoch: int) -> bool:
+def is_closed(item: Item, epoch: int) -> bool:
+    """Return whether an item has reached this epoch and mints nothing more."""
     return item.fenced and item.ceiling <= item.issued and item.epoch == epoch

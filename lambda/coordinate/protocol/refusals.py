@@ -1,11 +1,11 @@
 """What the coordinator says when it stops: what was found, where, and what to do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from global_integers_core.records import RECORD_KEY
 
-from .model import Item, Refused, Register, TooMany
+from .model import Item, Items, Recovery, Refused, Register, TooMany
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
@@ -14,77 +14,81 @@ SHOWN = 10
 """How many lines of one kind are shown: traces, or refusals of counters."""
 
 
-def lost_layouts(layouts_id: str, traces: Mapping[str, str] | None = None, only: str = "") -> Refused:
+def lost_everything(
+    layouts_id: str, traces: Mapping[str, Sequence[str]], loss: str = "", without: Sequence[str] = ()
+) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
 
-    `traces` are of all regions, or of the `only` one that was asked.
+    `traces` are what was found, and in which tables. `loss` is the id of the loss, which only a deployment finds out;
+    `without` are the regions that show no trace.
     """
-    every = [f"{what}: {trace}" for what, trace in sorted((traces or {}).items())]
+    every = [f"{what}: in {', '.join(tables)}" for what, tables in sorted(traces.items())]
     shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
-    found = "".join(f"\n  {line}" for line in [*shown, *[f"other regions than {only} were not asked"] * bool(only)])
+    found = "".join(f"\n  {line}" for line in shown)
+    todo = answer(loss, without) if loss else "Deploy: the refusal says how to go on."
     return Refused(
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
-        "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise set a floor "
-        "above every integer that was ever minted, for all counters, and name the counter that `/` has minted from: in "
-        'the stack\'s settings, `floors: {"*": <integer>}` and `defaultCounter: <counter>`. Then deploy again; '
-        f"docs/runbook.md says how to find them. {NOTHING_CHANGED}{found}"
+        "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise, regions go "
+        f"on minting what they still have. {todo}{found}"
     )
 
 
-def another_default(before: str, counter: str) -> Refused:
-    """Return the refusal to let `/` mint from another counter though the settings don't name it."""
+def lost(counter: str, register: Register, items: Items, without: Sequence[str]) -> Refused:
+    """Return the refusal of a counter whose limit is lost, until that is answered. `without` as above."""
+    found = [f"{region} has an item of epoch {item.epoch}" for region, item in items.items() if isinstance(item, Item)]
     return Refused(
-        f"/ mints from {before}, and from {counter} its callers may get integers that they got before. If that is what "
-        f"you want, set `defaultCounter: {counter}` in the stack's settings; otherwise `defaultCounter: {before}`; and "
+        f"{counter}: its register and the copy of it were lost, or are older than its items "
+        f"({', '.join(found) or 'there are none'}). Regions go on minting what they still have. "
+        f"{answer(register.lost, without)}"
+    )
+
+
+def answer(loss: str, without: Sequence[str]) -> str:
+    """Return what is to be done about a loss. `without` are the regions that show no trace of what they minted."""
+    if not without:
+        return (
+            f"Every region shows what it has minted. Answer this loss in the stack's settings: `recovery: {{loss: "
+            f"{loss}}}`, and deploy again. If a region was removed from the settings since the last deployment that "
+            "succeeded, add `above: <integer>`, above which nothing was ever minted."
+        )
+    return (
+        f"Nothing shows what was minted in {', '.join(without)}: look into your own data for the largest integer. "
+        f"Answer this loss in the stack's settings: `recovery: {{loss: {loss}, above: <that integer>}}`, and deploy "
+        "again; docs/runbook.md says more."
+    )
+
+
+def without_above(counter: str, loss: str, without: Sequence[str]) -> Refused:
+    """Return the refusal of an answer without a number."""
+    return Refused(f"recovery: {counter} needs a number. {answer(loss, without)} {NOTHING_CHANGED}")
+
+
+def too_low(counter: str, recovery: Recovery, top: int) -> Refused:
+    """Return the refusal of an answer that is below what a region may mint."""
+    return Refused(
+        f"recovery: above: {recovery.above:,} is too low: {counter} may mint up to {top:,}. Set `recovery: {{loss: "
+        f"{recovery.loss}, above: <integer>}}`, with the largest integer that was ever minted, at least {top}, and "
         f"deploy again. {NOTHING_CHANGED}"
     )
 
 
-def unnamed_default(default: str, before: str) -> Refused:
-    """Return the refusal of settings that don't name the default counter, though it has changed once."""
+def no_such_loss(loss: str, losses: Iterable[str]) -> Refused:
+    """Return the refusal of an answer to another loss."""
+    there = sorted(losses)
+    todo = "Nothing is lost: remove `recovery` from the stack's settings"
+    if there:
+        todo = f"Set `recovery: {{loss: {there[0]}}}` in the stack's settings, with `above` as the refusal of it says"
+    return Refused(f"recovery: there is no loss {loss}. {todo}, and deploy again. {NOTHING_CHANGED}")
+
+
+def must_answer(regions: Sequence[str], counter: str = "") -> Refused:
+    """Return the refusal to begin, or to go on after a loss, while a region doesn't answer."""
+    prefix = f"{counter}: " if counter else ""
     return Refused(
-        f"/ was changed from {before} to {default}, so the settings must always name its counter: set `defaultCounter: "
-        f"{default}` in the stack's settings, or the other one, and deploy again. {NOTHING_CHANGED}"
-    )
-
-
-def not_put_back() -> Refused:
-    """Return the refusal to change the default counter while the record is only in the mirror."""
-    return Refused(
-        "The layouts table was lost, and its record isn't back from the mirror yet, so `/` goes on minting from the "
-        f"same counter. The next scheduled run puts it back; deploy again after that. {NOTHING_CHANGED}"
-    )
-
-
-def unanswered(regions: Sequence[str]) -> Refused:
-    """Return the refusal of a first deployment for which a region didn't answer."""
-    return Refused(
-        f"{', '.join(regions)} must answer, since there is no deployment record: integers may have been minted there "
-        "of which no table at home knows. Deploy again when all regions answer, or remove this one from the stack's "
-        f"settings. {NOTHING_CHANGED}"
-    )
-
-
-def lost_register(counter: str, regions: Sequence[str]) -> Refused:
-    """Return the refusal of a counter without a register, of which these regions have an item."""
-    where = f"{', '.join(regions)} already {'has' if len(regions) == 1 else 'have'} an item of this counter"
-    return Refused(
-        f"{counter}: {where if regions else 'there was a register of this counter'}, but the layouts table and its "
-        "mirror have no register of it: both were lost. Set a floor above every integer that the counter may have "
-        f"minted, as `floors: {{{counter}: <integer>}}` in the stack's settings, and deploy again; docs/runbook.md "
-        "says how to find one. Nothing was changed for this counter."
-    )
-
-
-def ahead(register: Register, region: str, item: Item) -> Refused:
-    """Return the refusal of a region's item that the register hasn't given."""
-    return Refused(
-        f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
-        f"{register.epoch}: the layouts table and its mirror were lost or restored together, or the item is one of "
-        "another stack. Set a floor above every integer that the counter may have minted, at least "
-        f"{max(register.base, item.issued) + 1}, as `floors: {{{register.counter}: <integer>}}` in the stack's "
-        "settings, and deploy again; docs/runbook.md says how to find one. Nothing was changed for this counter."
+        f"{prefix}{', '.join(regions)} must answer, with items that can be read: no register limits what is minted "
+        "there. Deploy again when all regions answer. If one never will, remove it from the stack's settings; after a "
+        "loss, answer that with `above`."
     )
 
 
@@ -100,19 +104,10 @@ def stray(counter: str, table: str) -> Refused:
 def unreadable(home: str, table: str) -> Refused:
     """Return the refusal of every run, since the record can't be read."""
     return Refused(
-        f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. The "
-        "layouts table and its mirror both have this item. If the other one can be read, delete this one, and deploy "
-        "again: the coordinator puts it back. Nothing more was changed."
-    )
-
-
-def unfenced(counter: str, regions: Sequence[str]) -> Refused:
-    """Return the refusal to begin a counter again while a region can't be fenced, which may mint above the floor."""
-    return Refused(
-        f"{counter}: {', '.join(regions)} must answer, with an item that can be read: a floor covers what was minted, "
-        "but no register limits what is minted there from now on. Deploy again when it does; docs/runbook.md says "
-        "what to do about a stray item. If it never will, remove the region from the stack's settings, and set a floor "
-        "above all that it may still mint. Nothing was changed for this counter."
+        f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. If a "
+        "version before 1.0.0 wrote it, deploy a new stack. Otherwise: the layouts table and its mirror both have this "
+        "item. If the other one can be read, delete this one, and deploy again: the coordinator puts it back. Nothing "
+        "more was changed."
     )
 
 
@@ -157,27 +152,11 @@ def layouts_lost_meanwhile() -> Refused:
     )
 
 
-def archive_unreachable(counter: str) -> Refused:
-    """Return the refusal to begin a counter while nobody knows whether one of this name was deleted."""
-    return Refused(
-        f"{counter}: the archive doesn't answer. It says whether a counter of this name was deleted. Send the event "
-        "again, or deploy again. Nothing was changed for this counter."
-    )
-
-
 def too_many(counter: str, most: int) -> TooMany:
     """Return the refusal of a counter that a caller wants to create."""
     return TooMany(
         f"{counter}: callers may create counters only while there are fewer than {most:,} (the setting maxCounters). "
         "An operator can delete some, create this one, or raise maxCounters."
-    )
-
-
-def being_deleted(counter: str) -> Refused:
-    """Return the refusal to begin a counter before the former one of this name is gone."""
-    return Refused(
-        f"{counter}: a counter of this name is still being deleted, and scheduled runs go on with that. Send the event "
-        "again in a few minutes."
     )
 
 

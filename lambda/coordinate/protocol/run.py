@@ -13,11 +13,9 @@ from global_integers_core.lattice import places
 from global_integers_core.names import CHECK_COUNTER
 
 from .admit import admit, finish
-from .deletion import is_due, note_mark
 from .history import record_layouts
-from .model import Absent, Copy, Deleted, Deploy, DeploymentRecord, Refused, Register, highest, item_in
+from .model import Absent, Copy, Deploy, DeploymentRecord, Refused, Register, item_in
 from .operations import (
-    DescribeArchive,
     MayBegin,
     Observation,
     Parallel,
@@ -29,8 +27,9 @@ from .operations import (
     TakeRunLock,
     one,
 )
-from .reconcile import Outcome, TablesScan, delete, reconcile, scan_tables
+from .reconcile import Asked, Outcome, delete, reconcile
 from .refusals import SHOWN, no_region, no_register, nothing_deployed, too_many
+from .scan import TablesScan, scan_tables
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,8 @@ class Grant:
     counter: str
     count: int = 1
     """How many integers were asked for at once."""
+    went_back: int = 0
+    """The epoch in which the region has seen its table go back, to an earlier state of the same table; 0: it hasn't."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,11 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
         case Create(counters, most):
             if most is not None:
                 yield from _check_room(counters, most)
-            yield from _reconcile_only(counters, token, result, may_create=True)
+            yield from _reconcile_only(counters, token, result, Asked(may_create=True))
         case Delete(counters):
             yield from _delete(counters, token, result)
-        case Grant(counter, count):
-            yield from _reconcile_only((counter,), token, result, may_create=False, count=count)
+        case Grant(counter, count, went_back):
+            yield from _reconcile_only((counter,), token, result, Asked(count=count, went_back=went_back))
         case ScheduledRun():
             if not (yield from one(TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
@@ -123,22 +124,18 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
     return result
 
 
-def _reconcile_only(
-    counters: tuple[str, ...], token: str, result: RunResult, *, may_create: bool, count: int = 0
-) -> Steps[None]:
+def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, asked: Asked) -> Steps[None]:
     """Reconcile these counters, without a scan and without the run lock: somebody waits for them.
 
-    If only a few integers are left of one, regions are granted `count` all the same.
+    If only a few integers are left of one, regions are granted as many as are `asked` for all the same.
     """
     result.record = yield from admit(None, token)
     if result.record is None:
         raise nothing_deployed(", ".join(counters))
-    for counter in () if may_create else counters:
+    for counter in () if asked.may_create else counters:
         if all(found is None for found in (yield [ReadRegister(counter), ReadCopy(counter)])):
             raise no_register(counter)
-    refused = yield from _reconcile_each(
-        dict.fromkeys(counters), result.record, token, result, may_create=may_create, count=count
-    )
+    refused = yield from _reconcile_each(dict.fromkeys(counters), result.record, token, result, asked)
     if refused:
         raise refused
     if result.deleted:
@@ -196,8 +193,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
     scan = result.scan = yield from scan_tables(record)
     result.outcomes |= scan.reconciled
-    yield from _note_deletions(scan)
-    refused = yield from _reconcile_each(scan.unreconciled, record, token, result, may_create=False)
+    refused = yield from _reconcile_each(scan.unreconciled, record, token, result, Asked())
     if scan.unrecorded:
         yield from _record_again(scan.unrecorded, record.desired.counters[0], result)
     if refused or result.unfinished:
@@ -226,28 +222,15 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     result.reported = record.desired.counters
 
 
-def _note_deletions(scan: TablesScan) -> Steps[None]:
-    """Let the record know the marks of all counters of which the rest is about to be deleted, at once."""
-    due = [Deleted(found.epoch, found.limit) for found in scan.registers.values() if is_due(found, scan.at)]
-    archive_id = (yield from one(DescribeArchive())) if due else None
-    if isinstance(archive_id, str):
-        yield from note_mark(archive_id, highest(*due))
-
-
 def _reconcile_each(
     counters: Mapping[str, Observation | None],
     record: DeploymentRecord,
     token: str,
     result: RunResult,
-    *,
-    may_create: bool,
-    count: int = 0,
+    asked: Asked,
 ) -> Steps[Refused | None]:
     """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
-    steps = (
-        _reconcile(counter, token, record, found, result, may_create=may_create, count=count)
-        for counter, found in counters.items()
-    )
+    steps = (_reconcile(counter, token, record, found, result, asked) for counter, found in counters.items())
     answers = yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
     refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
@@ -261,14 +244,12 @@ def _reconcile(
     record: DeploymentRecord,
     observation: Observation | None,
     result: RunResult,
-    *,
-    may_create: bool,
-    count: int,
+    asked: Asked,
 ) -> Steps[bool]:
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(MayBegin())):
         return False
-    outcome = yield from reconcile(counter, token, record, observation, may_create=may_create, count=count)
+    outcome = yield from reconcile(counter, token, record, observation, asked)
     if isinstance(outcome, Outcome):
         result.outcomes[counter] = outcome
     else:
@@ -310,7 +291,6 @@ def reply(result: RunResult) -> dict[str, Any]:
     reported = {counter: result.outcomes[counter] for counter in result.reported if counter != CHECK_COUNTER}
     found = {
         "unfinished": result.unfinished,
-        "unknown": {counter: list(regions) for counter, regions in result.scan.unknown.items()},
         "stray": {key: list(tables) for key, tables in result.scan.stray.items()},
     }
     if result.asked:
