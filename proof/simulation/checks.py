@@ -1,29 +1,23 @@
 """A simulated world that fails if a rule is broken, and checks of what must be true in the end."""
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, cast
+from typing import Any
 
-from coordinate.dynamodb.encoding import item_values
+from aws_client.service import ServiceError
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Item, Refused, Register
-from coordinate.protocol.refusals import lost_layouts
 from coordinate.protocol.run import RunResult
-from mint.model import CounterItem, NoItem, RequestError, WentBackwards
+from mint.model import Block, RequestError
 from mint.owner import owner_document
-from mint.table import CounterTable, HighestSeen, RollbackGuard
+from mint.table import CounterTable
 
 from global_integers_core.lattice import Layout, places
-from global_integers_core.records import Recorded
+from global_integers_core.records import RECORD_KEY, Recorded
 
-from .world import AT_THE_MIRROR, Archive, Layouts, Mirror, SimulatedReceipts, SimulatedTable, World
-
-
-def reads(operation: op.Operation) -> bool:
-    """Return whether an operation writes nothing."""
-    return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeRunLock"))
+from .dynamodb import Item as Attributes
+from .world import AT_THE_MIRROR, ELSEWHERE, ITEMS, LAYOUTS, MIRROR, RECEIPTS, World, kind_of
 
 
 class MintedTwice(AssertionError):
@@ -50,86 +44,45 @@ class CheckedWorld(World):
     excepted: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
+    unseen: dict[str, set[tuple[str, int]]] = field(default_factory=dict[str, "set[tuple[str, int]]"])
+    """What each restored table has minted, until a run has seen to it."""
+    exposed: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict[tuple[str, int], "tuple[int, str]"])
+    """What restored tables have minted that a run has seen to: no epoch from this one on may mint it, and where."""
+    home_lost: int = 0
+    """How often a table at home was lost."""
     forgotten: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     epochs: int = 0
     """The highest epoch of any register so far."""
-    warm: dict[str, RollbackGuard] = field(default_factory=dict[str, RollbackGuard], repr=False)
-    """What a function in each region has seen. It refuses what its table can't have (`mint/table.py`)."""
-    backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
-    """What each table had at every moment: a region's name, `layouts`, `mirror`, `archive`, or `receipts <region>`."""
+    backups: dict[str, list[dict[str, Attributes]]] = field(
+        default_factory=dict[str, "list[dict[str, Attributes]]"], repr=False
+    )
+    """What each table had at every moment."""
     only_backups: set[str] = field(default_factory=set[str])
     """The tables of which no later backup is made."""
     lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
     """Each counter's layouts since its history began, the oldest first."""
     deleting: dict[str, int] = field(default_factory=dict[str, int])
     """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
-    defaults: dict[str, str] = field(default_factory=dict[str, str])
-    """What callers of each region's `/` reach."""
-    asked: str | None = None
-    """What callers of `/` were last given on purpose: the counter that was chosen, or from which it minted first."""
-    before: dict[str, str] = field(default_factory=dict[str, str])
-    """What they reached before the last release."""
-    unasked: set[str] = field(default_factory=set[str])
-    """The regions whose `/` leads to another counter than before, though nobody asked for that one."""
     unrecorded: set[str] = field(default_factory=set[str])
     """The regions whose receipts table was lost at any time, or couldn't be used."""
 
-    def mint(self, region: str, counter: str = "c") -> int | None:
-        """Mint one integer, or raise `MintedTwice`. Return None if the table or a warm function has none."""
-        integers = self._seen(region, counter, lambda: [super(CheckedWorld, self).mint(region, counter)])
-        return integers[0] if integers else None
+    def _mint(self, region: str, counter: str, mint: Callable[[CounterTable], Block]) -> list[int]:
+        """Mint by the region's warm function, or raise `MintedTwice`.
 
-    def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
-        """Mint a block, or raise `MintedTwice`."""
-        return self._seen(region, counter, lambda: super(CheckedWorld, self).mint_block(region, count, counter))
-
-    def _seen(self, region: str, counter: str, mint: Callable[[], Sequence[int | None]]) -> list[int]:
-        """Mint by a warm function, as `CounterTable` does."""
-        guard, before = self.warm.setdefault(region, RollbackGuard()), self.item(region, counter)
+        What the table has issued and nobody got, since the function found that the table went back, is excepted.
+        """
         self._back_up(region)
-        last = guard.last(counter)
-        if before is None or (guard.refused(counter) and not _accepts(guard, counter, last, before, before)):
-            return []
-        integers = [integer for integer in mint() if integer is not None]
+        table = self.table(region)
+        before = table and table.items.get(counter)
+        integers = super()._mint(region, counter, mint)
         for integer in integers:
-            self._note(region, counter, integer)  # minted, though the function may not hand it out
-        after = self.item(region, counter)
-        if after is None or (before.opening is None and not _accepts(guard, counter, last, before, after)):
-            return []
+            self._note(region, counter, integer)
+        if not integers and before and table and (after := table.items[counter]) is not before:
+            issued, stride = (int(after[name]["N"]) for name in ("issued", "stride"))
+            wasted = range(int(before["issued"]["N"]) + stride, issued + 1, stride)
+            self.excepted |= {(counter, integer) for integer in wasted}
         return integers
-
-    def release(self, region: str, counter: str, *, chosen: bool) -> None:
-        """Let callers of a region's `/` reach this counter."""
-        if chosen:
-            self.asked = counter
-        if counter not in (self.asked or counter, self.defaults.get(region, self.asked)):
-            self.unasked.add(region)
-        elif counter == self.asked:
-            self.unasked.discard(region)
-        record = self.layouts.record or (self.mirror.record and self.mirror.record.original)
-        known = (record.default_counter, record.default_before) if record else ()
-        previous = self.defaults.get(region, counter)
-        # Nothing could be minted from what was released before the first record, so nobody goes back to it.
-        self.before[region] = previous if previous in known else counter
-        self.defaults[region] = counter
-
-    def back(self) -> None:
-        """Let callers reach what they reached before the last release, as an operator wants it."""
-        for region, counter in self.before.items():
-            if self.defaults[region] != counter:
-                self.asked = counter if self.asked is not None else None
-                self.defaults[region] = counter
-                self.unasked.discard(region)
-
-    def mint_at_root(self, region: str) -> int | None:
-        """Mint one integer at `/`, or raise `Unasked` if its callers were promised another counter."""
-        counter = self.defaults.get(region)
-        integer = self.mint(region, counter) if counter else None
-        if integer is not None and region in self.unasked:
-            raise Unasked(f"/ of {region} mints from {counter}, though {self.asked} was asked for")
-        self.asked = self.asked or (counter if integer is not None else None)
-        return integer
 
     def restart(self, region: str) -> None:
         """Replace the region's function, which has forgotten all then."""
@@ -139,41 +92,51 @@ class CheckedWorld(World):
         key = (counter, integer)
         if region in self.restored:
             self.excepted.add(key)
+            self.unseen.setdefault(region, set()).add(key)
+        elif key in self.exposed and (item := self.item(region, counter)) and item.epoch >= self.exposed[key][0]:
+            raise MintedTwice(f"{counter} {integer} was minted by a restored {self.exposed[key]} and again in {region}")
         elif key in self.minted:
             raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
         else:
             self.minted[key] = region
 
+    def seen_to(self, region: str) -> None:
+        """Note that a run has seen to a restored table: from the present epochs on, nothing repeats what it minted."""
+        del self.restored[region]
+        for counter, integer in self.unseen.pop(region, ()):
+            register = self.registers.get(counter)
+            if register is not None:
+                self.exposed[counter, integer] = register.epoch, region
+
     def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation, or raise `Unasked`."""
         if isinstance(operation, op.RecordLayouts):
-            self._back_up(f"receipts {operation.region}")
-        elif isinstance(operation, op.WriteArchive | op.WriteDeleted):
-            self._back_up("archive")
-        elif not reads(operation):
-            at_home = "mirror" if isinstance(operation, AT_THE_MIRROR) else "layouts"
+            self._back_up(f"{RECEIPTS} {operation.region}")
+        elif kind_of(operation) == "writes" and not isinstance(operation, ELSEWHERE):
+            at_home = MIRROR if isinstance(operation, AT_THE_MIRROR) else LAYOUTS
             self._back_up(getattr(operation, "region", at_home))
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
-            new, record = operation.new, self.layouts.record
+            new, record = operation.new, self.record
             self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
             same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
-            if operation.old is not None and same and new.epoch == operation.old.epoch and operation.old.window:
-                asked = self.layouts.record.desired.window if self.layouts.record else 0
+            if operation.old is not None and same and new.epoch == operation.old.epoch and not new.lost:
+                asked = self.record.desired.window if self.record else 0
                 if new.window > max(asked, 3 * operation.old.window):
                     raise Stuck(f"a window has grown too much: {operation.old}, {new}")
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.layouts_id == new.layouts_id
-            advanced = advanced and bool(new.window and new.regions)  # not if items were adopted, or it is deleted
+            advanced = advanced and bool(new.regions) and not new.lost
             if here and advanced and (record is None or record.desired.regions != new.regions):
                 raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
         return held
 
     def keep(self, name: str) -> None:
         """Keep what a table has now as its only backup."""
-        self.backups[name] = [self._content(name)]
+        table = self.table(name)
+        self.backups[name] = [dict(table.items)] if table else []
         self.only_backups.add(name)
 
     def _note_layout(self, register: Register) -> None:
@@ -183,39 +146,22 @@ class CheckedWorld(World):
             self.deleting[counter] = register.epoch
             return
         another = register.epoch > self.deleting.pop(counter, register.epoch)
-        if another or not register.window:  # without a window, it is adopted: nobody knows what layout its items had
+        if another or register.lost:  # then nobody knows what layout its items had
             self.lineages[counter] = ()
-        if register.window:
+        if not register.lost:
             before = tuple(layout for layout in self.lineages.get(counter, ()) if layout.epoch < register.epoch)
             self.lineages[counter] = (*before, register.layout)
 
     def _back_up(self, name: str) -> None:
-        if name in self.only_backups:
-            return
-        content = self._content(name)
-        backups = self.backups.setdefault(name, [])
-        if content is not None and (not backups or backups[-1] != content):
-            backups.append(content)
+        table, backups = self.table(name), self.backups.setdefault(name, [])
+        if table is not None and name not in self.only_backups and (not backups or backups[-1] != table.items):
+            backups.append(dict(table.items))
 
-    def _content(self, name: str) -> Any:
-        match name:
-            case "layouts":
-                return self.layouts.record, dict(self.layouts.registers)
-            case "mirror":
-                return self.mirror.record, dict(self.mirror.copies)
-            case "archive":
-                return (dict(self.archive.layouts), dict(self.archive.deleted)) if self.archive else None
-            case _ if name.startswith("receipts "):
-                receipts = self.receipts.get(name.removeprefix("receipts "))
-                return dict(receipts.recorded) if receipts else None
-            case _:
-                table = self.tables.get(name)
-                return dict(table.items) if table else None
-
-    def delete_table(self, region: str) -> None:
-        """Delete a region's table with all that is in it. Nothing minted there is excepted any more."""
-        super().delete_table(region)
-        self.restored.pop(region, None)
+    def delete(self, name: str) -> None:
+        """Delete a table with all that is in it. Nothing minted there is excepted any more."""
+        super().delete(name)
+        self.restored.pop(name, None)
+        self.unseen.pop(name, None)
 
     def lose(self, name: str, how: str, random: Random) -> None:
         """Lose a table: `gone`, `recreated` empty, or `restored` to any moment.
@@ -224,51 +170,44 @@ class CheckedWorld(World):
         """
         self._back_up(name)
         content = random.choice(self.backups[name] or [{}])
-        nothing: tuple[Any, dict[str, Any]] = (None, {})
-        match name:
-            case "layouts":
-                record, registers = content if how == "restored" else nothing
-                self.layouts = Layouts(self.new_id(name), record, dict(registers))
-                if self.without == "mirror: written before anything is done":
-                    record, copies = self.backups.get("mirror", [nothing])[-2:][0]
-                    self.mirror.copies = dict(copies)
-            case "mirror":
-                record, copies = content if how == "restored" else nothing
-                self.mirror = Mirror(self.new_id(name), record, dict(copies))
-            case "archive":
-                empty: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-                layouts, deleted = content if how == "restored" and content else empty
-                self.archive = None if how == "gone" else Archive(dict(layouts), dict(deleted), self.new_id(name))
-            case _ if name.startswith("receipts "):
-                region = name.removeprefix("receipts ")
-                self.delete_receipts(region)
-                self.unrecorded.add(region)
-                if how != "gone":
-                    self.receipts[region] = SimulatedReceipts(dict(content) if how == "restored" else {})
-            case _:
-                self.delete_table(name)
-                if how != "gone":
-                    self.tables[name] = SimulatedTable(self.new_id(name))
-                if how == "restored":
-                    self.tables[name].items = dict(content)
-                    self.restored[name] = self.now
-                    self.forgotten[name] = self.epochs
+        self.home_lost += name in (LAYOUTS, MIRROR)
+        self.delete(name)
+        if how != "gone":
+            self.make(name).items |= content if how == "restored" else {}
+        if name == LAYOUTS and self.without == "mirror: written before anything is done":
+            before, record = self.backups.get(MIRROR, [{}])[-2:][0], self.mirror.items.get(RECORD_KEY)
+            self.mirror.items = {**before, **({RECORD_KEY: record} if record else {})}
+        if name.startswith(RECEIPTS):
+            self.unrecorded.add(name.removeprefix(f"{RECEIPTS} "))
+        elif how == "restored" and name not in (LAYOUTS, MIRROR):
+            self.restored[name] = self.now
+            self.forgotten[name] = self.epochs
 
+    def put_back(self, region: str, counter: str, random: Random, *, any_epoch: bool = False) -> bool:
+        """Write an older state of an item into the same table. Return whether there is one.
 
-LOG = logging.getLogger("mint.table")
-"""Where a function says that its table went backwards."""
-
-
-def _accepts(guard: RollbackGuard, counter: str, last: HighestSeen, before: Item, after: Item) -> bool:
-    silent, LOG.disabled = LOG.disabled, True
-    try:
-        seen = HighestSeen(before.epoch, before.issued), HighestSeen(after.epoch, after.issued)
-        guard.add(counter, last, *seen)
-    except WentBackwards:
-        return False
-    finally:
-        LOG.disabled = silent
-    return True
+        What was minted since then is excepted: if the function is replaced, nobody can know of it. By default, only
+        the integers that are issued differ. With `any_epoch`, it is any earlier state in this table.
+        """
+        table, now = self.table(region), self.item(region, counter)
+        if table is None or now is None or now.table != table.id or now.fenced or now.held:
+            return False
+        older: list[tuple[int, Attributes]] = []
+        for items in self.backups[region]:
+            state = ITEMS(items[counter]) if counter in items else None
+            if not isinstance(state, Item) or state.table != table.id or state.issued >= now.issued:
+                continue
+            if any_epoch or (state.epoch == now.epoch and not (state.fenced or state.held)):
+                older.append((state.issued, items[counter]))
+        if not older:
+            return False
+        issued, table.items[counter] = random.choice(older)
+        for name, integer in [each for each, where in self.minted.items() if where == region]:
+            if name == counter and integer > issued:
+                del self.minted[name, integer]
+                self.excepted.add((name, integer))
+        self.forgotten[region] = self.epochs
+        return True
 
 
 class Stuck(AssertionError):
@@ -276,26 +215,26 @@ class Stuck(AssertionError):
 
 
 def check_refusal(world: World, refusal: Refused) -> None:
-    """Check that nobody is asked for a floor while the deployment record is in its place, or raise `FalseAlarm`."""
-    layouts = world.layouts
-    if str(refusal).startswith(LOST) and layouts.record is not None and layouts.record.layouts_id == layouts.id:
+    """Check that nobody says that the deployment record is lost while it is in its place, or raise `FalseAlarm`."""
+    record = world.record
+    if str(refusal).startswith(LOST) and record is not None and record.layouts_id == world.layouts.id:
         raise FalseAlarm(str(refusal))
 
 
-LOST = str(lost_layouts("")).split("(", maxsplit=1)[0]
-"""How the refusal begins that asks for a floor."""
+LOST = "Neither the layouts table"
+"""How the refusal begins of a loss of everything."""
 
 
 def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
     """Raise `Stuck` unless every counter has the layout that was asked for, in every region that answers, and mints."""
-    record = world.layouts.record
+    record = world.record
     if record is None or record.layouts_id != world.layouts.id or not record.reconciled:
         raise Stuck(f"the record isn't reconciled: {record}")
     for counter, outcome in result.outcomes.items():
-        register = world.layouts.registers[counter]
+        register = world.registers[counter]
         if register.layouts_id != world.layouts.id or register.regions != record.desired.regions:
             raise Stuck(f"not what was asked for: {register}, {record}")
-        copy = world.mirror.copies.get(counter)
+        copy = world.copies.get(counter)
         if copy is None or copy.original != register or copy.mirror_id != world.mirror.id:
             raise Stuck(f"the mirror has {copy}, the layouts table {register}")
         for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True):
@@ -304,11 +243,11 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
                 if region not in outcome.pending:
                     raise Stuck(f"{region} doesn't answer, but isn't pending")
                 continue
-            item = table.items.get(counter)
-            if item is None or item.fenced or item.opening or (item.epoch, table.id) != (register.epoch, id_):
+            item = world.item(region, counter)
+            if item is None or item.fenced or item.held or (item.epoch, table.id) != (register.epoch, id_):
                 raise Stuck(f"{region} has {item} in {table.id}, the register is {register}")
-            if region in world.receipts:
-                recorded = world.receipts[region].recorded.get(counter, Recorded()).layouts
+            if world.table(f"{RECEIPTS} {region}") is not None:
+                recorded = world.recorded(region).get(counter, Recorded()).layouts
                 # If it was lost during a change, only the counter that shows a loss is sure to be recorded again.
                 forgiven = region in world.unrecorded and counter != record.desired.counters[0]
                 current = recorded[-1:] == (register.layout,)
@@ -323,8 +262,7 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
                 if integer is None or integer < register.base or (integer - place.offset) % place.stride:
                     raise Stuck(f"{region} mints {integer} of {register}")
         for region in record.desired.leaving:
-            table = world.tables.get(region)
-            item = table.items.get(counter) if table else None
+            item = world.item(region, counter)
             if region not in world.unreachable and item and item.issued < item.ceiling:
                 raise Stuck(f"{region} has left, but mints: {item}")
 
@@ -340,10 +278,9 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
     later too it may say of such an integer that it wasn't minted. What it has minted since may lie above where the next
     epochs begin, so it may say of an integer below that it was.
     """
-    table = cast("CounterTable", _Table(world, region))
     try:
-        document = owner_document(table, region, counter, integer)
-    except RequestError:
+        document = owner_document(world.function(region), region, counter, integer)
+    except (RequestError, ServiceError):
         return None
     where = world.minted.get((counter, integer))
     if region in world.restored or (counter, integer) in world.excepted:
@@ -357,19 +294,3 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
     if not forgotten and not (document["minted"] and region in world.forgotten and above):
         raise FalseOwner(f"{region} says of {counter} {integer}, minted in {where}: {document}")
     return document
-
-
-class _Table:
-    def __init__(self, world: CheckedWorld, region: str) -> None:
-        table, receipts = world.tables.get(region), world.receipts.get(region)
-        self._items = table.items if table else {}
-        self._recorded = receipts.recorded if receipts else {}
-
-    def recorded(self, counter: str) -> Recorded:
-        return self._recorded.get(counter, Recorded())
-
-    def item(self, counter: str) -> CounterItem:
-        item = self._items.get(counter)
-        if item is None:
-            raise NoItem
-        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, item_values(item))

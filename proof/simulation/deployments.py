@@ -1,8 +1,9 @@
 """Deployments as `pulumi up` makes them, by the program's own event."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -10,11 +11,10 @@ from coordinate.dynamodb.encoding import attributes_of
 from coordinate.events import request_of
 from coordinate.protocol.model import Deploy, DeploymentRecord, DesiredState, desired_state_of
 
-from components.coordinator.deployment import StoredRecord, default_counter, event, record_of
+from components.coordinator.deployment import StoredRecord, event, record_of
 from components.settings.values import canonical
 
 from .checks import CheckedWorld
-from .world import Archive
 
 HEADROOM = 2
 WINDOW = 12
@@ -28,25 +28,24 @@ def desired(
     floors: Mapping[str, int] | None = None,
     layouts_label: str = "layouts 1",
     first: str = "layouts 1",
-    default: str = "",
-    chosen: bool | None = None,
     tables: Mapping[str, str] | None = None,
     headroom: int = HEADROOM,
     window: int = WINDOW,
+    recovery: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a deployment of a small world asks for. After a loss, a floor and the default counter are needed."""
+    """Return what a deployment of a small world asks for."""
     return {
         "regions": list(regions),
         "leaving": list(leaving),
         "counters": list(counters),
         "floors": dict(floors or {}),
+        "recovery": dict(recovery or {}),
         "window": window,
         "headroom": headroom,
         "scheduleMinutes": 1,
         "layoutsLabel": layouts_label,
         "firstLayoutsLabel": first,
-        "defaultCounter": default or counters[0],
-        "defaultChosen": "*" in (floors or {}) if chosen is None else chosen,
+        "defaultCounter": counters[0],
         "tableLabels": dict(tables or {}),
     }
 
@@ -64,8 +63,12 @@ class SimulatedSettings:
     leaving: tuple[str, ...] = ()
     floors: Mapping[str, int] = field(default_factory=dict[str, int])
     window: int = WINDOW
-    default: str = ""
-    """The default counter, if it is named."""
+    recovery: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The answer to a loss: its name, and above what nothing was minted."""
+
+
+Read = tuple[StoredRecord | None, StoredRecord | None]
+"""The record and its copy, as a preview has read them."""
 
 
 class SimulatedPulumi:
@@ -81,6 +84,9 @@ class SimulatedPulumi:
         self.first = ""
         self.stood = False
         """Whether a deployment has succeeded."""
+        self.recovery: Mapping[str, Any] = {}
+        """The answer that stands in the settings."""
+        self.window = WINDOW
         self.settings: SimulatedSettings | None = None
         """Those of the last `up`."""
         self._event: str | None = None
@@ -90,43 +96,34 @@ class SimulatedPulumi:
         """Lose Pulumi's state, and import the tables into a new one."""
         self.first, self._event = "", None
 
+    def read(self) -> Read:
+        """Read the record and its copy, as a preview does."""
+        copy = self._world.record_copy
+        return _stored(self._world.record), _stored(copy and copy.original)
+
     def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))
         leaving = tuple(region for region in gone if self._random.random() < 0.5)
-        return self.naming(SimulatedSettings(regions, leaving, floors))
-
-    def naming(self, settings: SimulatedSettings) -> SimulatedSettings:
-        """Return the settings with the default counter, where it must be named."""
-        record = self._known(self._world.layouts.record)
-        if record is None or not record.default_before or settings.default:
-            return settings
-        return replace(settings, default=record.default_counter)
-
-    def _known(self, read: DeploymentRecord | None) -> StoredRecord | None:
-        copy = self._world.mirror.record
-        return _stored(read or (copy and copy.original))
+        return SimulatedSettings(regions, leaving, floors, window=self.window, recovery=self.recovery)
 
     def up(
         self,
         settings: SimulatedSettings,
-        read: DeploymentRecord | None,
+        read: Read,
         *,
         refresh: bool,
         wrong_by: int = 0,
-        default: str | None = None,
     ) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
-        `read` is what the preview has read, `default` what `/` mints from by now. With `refresh`, tables that are
-        missing or others are noticed. The clock of the computer that deploys is `wrong_by` so many seconds.
+        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed. The clock of
+        the computer that deploys is `wrong_by` so many seconds.
         """
         world = self._world
         now = world.now + wrong_by
         self.settings = settings
         self.first = self.first or world.layouts.id
-        if refresh and world.archive is None:
-            world.archive = Archive(id=world.new_id("archive"))
         for region in settings.regions:
             if region not in self.tables or refresh:
                 world.make_table(region)
@@ -140,18 +137,12 @@ class SimulatedPulumi:
             first=self.first,
             tables={region: self.tables[region] for region in settings.regions},
             window=settings.window,
-            default=default or self.default(settings, read),
-            chosen=bool(settings.default),
+            recovery=settings.recovery,
         )
-        known = _stored(read)
-        sent = event(asked, known, now)
-        if world.without == "event: the record's own" and known is not None:
-            sent = event(asked, None, world.now).replace('"follows":""', f'"follows":"{known.token}"')
+        sent = event(asked, *read, now)
+        if world.without == "event: the record's own" and read[0] is not None:
+            sent = event(asked, None, read[0], world.now)
         return None if sent == self._event else sent
-
-    def default(self, settings: SimulatedSettings, read: DeploymentRecord | None) -> str:
-        """Return what `/` is to mint from, or raise `SettingsError`. `read` is what the preview has read."""
-        return default_counter(settings.default, self.counters, self._known(read))
 
     def succeeded(self, sent: str | None) -> list[str]:
         """Note that the coordinator has agreed. Return the regions that are now deleted."""
@@ -167,7 +158,7 @@ class SimulatedPulumi:
 
 
 def _stored(read: DeploymentRecord | None) -> StoredRecord | None:
-    return record_of(json.dumps(attributes_of(read))) if read is not None else None
+    return record_of(json.dumps(attributes_of(read)), "layouts") if read is not None else None
 
 
 def deployment_of(sent: str) -> Deploy:
@@ -175,3 +166,15 @@ def deployment_of(sent: str) -> Deploy:
     request = request_of(json.loads(sent))
     assert isinstance(request, Deploy)
     return request
+
+
+ASKED = re.compile(r"`recovery: \{loss: ([^,}]+)(, above)?")
+"""What a refusal says about the answer to a loss."""
+
+
+def answer_to(refusal: str) -> dict[str, Any]:
+    """Return the answer that a refusal asks for, with `above` 0 if it needs a number; empty if it asks for none."""
+    found = ASKED.search(refusal)
+    if found is None:
+        return {}
+    return {"loss": found[1], "above": 0} if found[2] else {"loss": found[1]}

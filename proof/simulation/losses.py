@@ -1,51 +1,41 @@
 """What may be lost at once, in every combination, and what becomes of a stack then.
 
 A stack of one to three regions has minted in two epochs. Then tables are lost, restored or unreachable, Pulumi's state
-and the coordinator's role are the old ones or new, a floor and the default counter are set or not, the settings have
-another first counter or not, and the functions are warm or cold. Then come `up`, some hours with scheduled runs, and
-`up` again, and a caller creates two counters that existed before, of which one was deleted. Either all that a region
-mints then lies above all that it has minted before, nothing is minted twice, and `/` mints from the same counter; or it
-is refused, and what the refusal says lets the stack go on.
+and the coordinator's role are the old ones or new, a floor and an answer to an earlier loss stand in the settings or
+not, and the functions are warm or cold. Then come `up`, some hours with scheduled runs, and `up` again, and a caller
+creates two counters that existed before, of which one was deleted. All that a region mints then lies above all that it
+has minted before, and nothing is minted twice; or it is refused, and what the refusal says lets the stack go on.
 """
 
 import pickle
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement, product
 from random import Random
 from typing import Any
 
-from coordinate.protocol import operations as op
-from coordinate.protocol.admit import note_default
-from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.model import Absent, Refused
+from coordinate.protocol.model import Refused
 from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
 
 from .checks import CheckedWorld, MintedTwice, Stuck
 from .coordinator import SimulatedCoordinator
-from .deployments import SimulatedPulumi, deployment_of
+from .deployments import SimulatedPulumi, answer_to, deployment_of
+from .rules import taken_out
 
 LAYOUTS = ("present", "recreated", "restored", "without its record", "without its registers")
 """The layouts table. A recreated one is empty; from the last two, somebody has deleted items."""
 
 MIRROR = ("present", "recreated", "restored")
-ARCHIVE = ("present", "recreated", "restored")
+RECEIPTS = ("present", "recreated")
+"""All receipts tables."""
 REGION = ("present", "recreated", "restored", "unreachable")
 """A region's counters table. While it is unreachable, its region goes on minting."""
 
 MOST_REGIONS = 3
 
-WITHOUT = (
-    "first: every region has answered",
-    "first: what Pulumi remembers",
-    "first: what is left",
-    "after a loss: an epoch that nobody has seen",
-    "after a loss: what begins later begins above",
-    "default: only if chosen",
-)
-"""Rules that only a loss of nearly everything needs. Without one, the coordinator doesn't see what the rule is
-about, or forgets it."""
+REMEMBERED = "first: what Pulumi remembers"
+"""A rule that only a loss of nearly everything needs. Without it, Pulumi's state is always a new one."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +45,13 @@ class Losses:
     regions: tuple[str, ...]
     layouts: str
     mirror: str
-    archive: str
+    receipts: str
     remembered: bool
     """Whether Pulumi's state is the one of the first `up`."""
     role: bool
     """Whether the coordinator's role is the one of before. Regions accept a new one only after a while."""
-    floor: bool
-    """Whether a floor above all integers is set, and the default counter is named."""
-    reordered: bool
-    """Whether another counter has come to be the first one of the settings."""
+    settled: bool
+    """Whether a low floor and the answer to an earlier loss stand in the settings."""
     warm: bool
     """Whether the functions still run that have minted before."""
 
@@ -74,7 +62,7 @@ class Losses:
         A stack of which nothing is left, not even in Pulumi's state, was destroyed, and begins at 1. And whoever
         deletes registers must look whether the mirror has them, as the runbook says.
         """
-        everything = (self.layouts, self.mirror, *self.regions)
+        everything = (self.layouts, self.mirror, self.receipts, *self.regions)
         left = self.remembered or any(what != "recreated" for what in everything)
         return left and (self.layouts != "without its registers" or self.mirror == "present")
 
@@ -83,9 +71,9 @@ def all_losses() -> Iterator[Losses]:
     """Return every combination. The order of regions doesn't matter, since none of them is home."""
     for number in range(1, MOST_REGIONS + 1):
         for regions in combinations_with_replacement(REGION, number):
-            for layouts, mirror, archive in product(LAYOUTS, MIRROR, ARCHIVE):
-                for known in product((True, False), repeat=5):
-                    losses = Losses(regions, layouts, mirror, archive, *known)
+            for layouts, mirror, receipts in product(LAYOUTS, MIRROR, RECEIPTS):
+                for known in product((True, False), repeat=4):
+                    losses = Losses(regions, layouts, mirror, receipts, *known)
                     if losses.makes_sense:
                         yield losses
 
@@ -98,52 +86,37 @@ class Stack:
     pulumi: SimulatedPulumi
     names: tuple[str, ...]
     counters: tuple[str, ...] = ("c",)
-    without: str | None = None
+    floors: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those of the settings."""
+    said: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The answer that the last refusal of a loss asks for; `above` is there if it needs a number."""
 
-    def up(self, floor: int = 0) -> str:
-        """`pulumi up --refresh`, with the default counter in words if there is a floor. Return why it was refused."""
-        world, unasked = self.world, self.without == WITHOUT[5]
+    def up(self, above: int = 0) -> str:
+        """`pulumi up --refresh`. Return why it was refused.
+
+        If the last one has said that something is lost, it is answered as it said, if need be with the number `above`.
+        """
+        world = self.world
         world.now += 60
-        settings = self.pulumi.change(self.names, {"*": floor} if floor else {})
-        settings = replace(settings, default="c" if floor else "")
-        default = self.pulumi.default(settings, world.layouts.record)
-        try:
-            for region in self.names:
-                steps = note_default(region, default, chosen=bool(floor) or unasked)
-                SimulatedCoordinator(steps).finish(self.carry_out)
-                world.release(region, default, chosen=bool(floor))
-        except Refused as refusal:
-            return str(refusal)
-        sent = self.pulumi.up(settings, world.layouts.record, refresh=True, default=default)
+        if self.said:
+            self.pulumi.recovery = {key: value or above for key, value in self.said.items()}
+            self.said = {}
+        settings = self.pulumi.change(self.names, self.floors)
+        sent = self.pulumi.up(settings, self.pulumi.read(), refresh=True)
         if sent is None:
             return ""
-        if unasked:
-            sent = sent.replace('"defaultChosen":false', '"defaultChosen":true')
-        steps = run(deployment_of(sent), f"deployment {world.now}", RunResult())
+        steps = run(deployment_of(sent), f"up-{world.now}", RunResult())
         try:
-            result = SimulatedCoordinator(steps).finish(self.carry_out)
+            result = SimulatedCoordinator(steps).finish(self.world.carry_out)
         except Refused as refusal:
-            return str(refusal)
+            return self._refused(refusal)
         self.pulumi.succeeded(sent)
         self._see(result)
         return ""
 
-    def carry_out(self, operation: op.Operation) -> Any:
-        """Carry out an operation as the rule `without` lets it."""
-        world, without = self.world, self.without
-        answer = world.carry_out(operation)
-        first = world.layouts.record is None or world.layouts.record.layouts_id != world.layouts.id
-        match operation:
-            case op.ScanItems(patient=True) if answer is Absent.UNREACHABLE and without == WITHOUT[0]:
-                return {}
-            case op.ScanRegisters() | op.ScanCopies() | op.ScanItems(patient=True) if first and without == WITHOUT[2]:
-                return answer if isinstance(answer, Absent) else {}
-            case op.WriteRecord(new=new) if new.first_epoch > 1 and without in WITHOUT[3:]:
-                forgotten = {"first_epoch": 1} if without == WITHOUT[3] else {"first_base": 1}
-                world.layouts.record = replace(new, **forgotten)
-            case _:
-                pass
-        return answer
+    def _refused(self, refusal: Refused) -> str:
+        self.said = answer_to(str(refusal)) or self.said
+        return str(refusal)
 
     def create(self, counter: str) -> str:
         """A caller creates a counter. Return why it was refused."""
@@ -156,10 +129,10 @@ class Stack:
     def _send(self, request: Create | Delete) -> str:
         self.world.now += 60
         try:
-            steps = run(request, f"{request} {self.world.now}", RunResult())
-            SimulatedCoordinator(steps).finish(self.carry_out)
+            steps = run(request, f"{type(request).__name__}-{self.world.now}", RunResult())
+            SimulatedCoordinator(steps).finish(self.world.carry_out)
         except Refused as refusal:
-            return str(refusal)
+            return self._refused(refusal)
         return ""
 
     def create_elsewhere(self, counter: str) -> str:
@@ -174,10 +147,10 @@ class Stack:
         """A scheduled run, minutes later. Return why it was refused."""
         self.world.now += 300
         try:
-            steps = run(ScheduledRun(), f"schedule {self.world.now}", RunResult())
-            self._see(SimulatedCoordinator(steps).finish(self.carry_out))
+            steps = run(ScheduledRun(), f"schedule-{self.world.now}", RunResult())
+            self._see(SimulatedCoordinator(steps).finish(self.world.carry_out))
         except Refused as refusal:
-            return str(refusal)
+            return self._refused(refusal)
         return ""
 
     def _see(self, result: RunResult) -> None:
@@ -185,13 +158,12 @@ class Stack:
         pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
         if result.record is not None and result.outcomes:
             for region in self.world.restored.keys() - pending:
-                del self.world.restored[region]
+                self.world.seen_to(region)
 
     def mint(self, *, everywhere: bool) -> None:
         """Mint some integers in each region, in the regions that answer, or wherever it works."""
         world = self.world
         for region in self.names:
-            world.mint_at_root(region)
             for counter in self.counters:
                 earlier = [n for (name, n), where in world.minted.items() if (name, where) == (counter, region)]
                 for _ in range(3):
@@ -203,7 +175,7 @@ class Stack:
 
 
 @cache
-def _built(number: int) -> bytes:
+def _built(number: int, settled: bool) -> bytes:
     """Return a stack that has minted in two epochs, pickled: to load it is faster than to copy it."""
     world = CheckedWorld()
     pulumi = SimulatedPulumi(world, Random(0), ["c"])
@@ -211,16 +183,24 @@ def _built(number: int) -> bytes:
     stack = Stack(world, pulumi, names)
     assert stack.up() == ""
     stack.mint(everywhere=True)
-    for name in ("layouts", "mirror", "archive", *names):
+    for name in ("layouts", "mirror", *names):
         world.keep(name)
     assert stack.create("d") == stack.create("x") == ""
     stack.counters = ("c", "d", "x")
     stack.mint(everywhere=True)
     stack.counters = ("c", "d")
-    assert stack.schedule() == stack.delete("x") == ""
-    world.now += GRACE
-    assert stack.schedule() == ""
-    assert stack.up(floor=20) == ""
+    assert stack.schedule() == stack.delete("x") == stack.schedule() == ""
+    stack.floors = {"*": 20}
+    assert stack.up() == ""
+    if settled:  # a loss that was answered; floor and answer stay in the settings
+        for name in ("layouts", "mirror"):
+            world.lose(name, "recreated", Random(0))
+        assert stack.up() != ""
+        assert stack.up() == ""
+        for name in ("layouts", "mirror"):
+            world.keep(name)
+    else:
+        stack.floors = {}
     stack.mint(everywhere=True)
     assert stack.up() == ""
     stack.mint(everywhere=True)
@@ -228,11 +208,11 @@ def _built(number: int) -> bytes:
     return pickle.dumps(stack)
 
 
-def lost(losses: Losses, without: str | None = None) -> Stack:
+def lost(losses: Losses) -> Stack:
     """Return a stack that has lost this."""
-    stack: Stack = pickle.loads(_built(len(losses.regions)))  # noqa: S301 (made above)
+    stack: Stack = pickle.loads(_built(len(losses.regions), losses.settled))  # noqa: S301 (made above)
     world, pulumi, random = stack.world, stack.pulumi, Random(0)
-    stack.without, stack.counters = without, ("c",)
+    stack.counters = ("c",)
     if not losses.warm:
         world.warm.clear()
     for region, what in zip(stack.names, losses.regions, strict=True):
@@ -240,23 +220,23 @@ def lost(losses: Losses, without: str | None = None) -> Stack:
             world.unreachable.add(region)
         elif what != "present":
             world.lose(region, what, random)
-    for name, what in (("layouts", losses.layouts), ("mirror", losses.mirror), ("archive", losses.archive)):
+    for name, what in (("layouts", losses.layouts), ("mirror", losses.mirror)):
         if what in ("recreated", "restored"):
             world.lose(name, what, random)
     if losses.layouts == "without its record":
-        world.layouts.record = None
+        world.record = None
     if losses.layouts == "without its registers":
-        world.layouts.registers.clear()
-    if losses.reordered:
-        pulumi.counters = ["d", "c"]
-    if not losses.remembered or without == WITHOUT[1]:
+        world.registers.clear()
+    if losses.receipts != "present":
+        for region in stack.names:
+            world.lose(f"receipts {region}", losses.receipts, random)
+    if not losses.remembered:
         pulumi.forget()
     return stack
 
 
 ANSWER = "deploy again when all regions answer"
-FLOOR = "set a floor, and deploy again"
-BOTH = "set a floor and `defaultCounter`, and deploy again"
+RECOVER = "answer the loss with `recovery`, and deploy again"
 AGAIN = "deploy again"
 
 
@@ -265,8 +245,7 @@ def action(refusal: str) -> str:
     text = refusal.lower()
     for todo, phrases in {
         ANSWER: ("must answer", "answers"),
-        BOTH: ("name the counter that `/`",),
-        FLOOR: ("set a floor",),
+        RECOVER: ("answer this loss", "the refusal says how to go on"),
         AGAIN: ("deploy again",),
     }.items():
         if any(phrase in text for phrase in phrases):
@@ -280,32 +259,40 @@ def causes(losses: Losses) -> frozenset[str]:
         "the layouts table was lost": losses.layouts not in ("present", "without its registers"),
         "the registers were lost": losses.layouts == "without its registers",
         "the mirror was lost": losses.mirror != "present",
-        "the archive was lost": losses.archive != "present",
+        "the receipts tables were lost": losses.receipts != "present",
         "a counters table was lost": bool({"recreated", "restored"} & {*losses.regions}),
         "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
         "Pulumi's state was lost": not losses.remembered,
-        "`floors` and `defaultCounter` are set": losses.floor,
-        "`counters` were reordered": losses.reordered,
+        "a floor and an answer stand in the settings": losses.settled,
     }
     return frozenset(word for word, lost in words.items() if lost)
+
+
+ABOVE = 10_000
+"""What an operator finds in the data: above all integers and ceilings."""
 
 
 def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
     """Lose this, deploy, and do what the refusals say until all regions mint. Return the refusals.
 
+    `without` is a rule of `rules.py` that is taken out, or `REMEMBERED`.
+
     Raises:
         MintedTwice: an integer was minted twice.
         Stuck: what a refusal said didn't help, or some region mints nothing in the end.
     """
-    stack = lost(losses, without)
+    stack = lost(replace(losses, remembered=losses.remembered and without != REMEMBERED))
+    with taken_out(without):
+        return _outcome(stack, losses)
+
+
+def _outcome(stack: Stack, losses: Losses) -> tuple[str, ...]:
     world = stack.world
-    above = 10_000  # what an operator may find out: above all integers and ceilings
-    floor = above if losses.floor else 0
     unaccepted = set[str]() if losses.role else {*stack.names} - world.unreachable
     world.unreachable |= unaccepted
     refusals: list[str] = []
-    for _ in range(6):
-        refusal = stack.up(floor)
+    for _ in range(7):
+        refusal = stack.up(ABOVE)
         world.now += 7_200
         if unaccepted:
             world.unreachable -= unaccepted
@@ -317,11 +304,8 @@ def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
         if not refusal:
             break
         refusals.append(refusal)
-        todo = action(refusal)
-        if todo == ANSWER:
+        if action(refusal) == ANSWER:
             world.unreachable.clear()
-        elif todo in (FLOOR, BOTH):
-            floor = above
     else:
         raise Stuck(f"refused again and again: {refusals}")
     for _ in range(2):
@@ -334,9 +318,9 @@ def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
     stack.counters = ("c", "d", "x")
     for counter in ("d", "x"):
         refused = stack.create_elsewhere(counter)
-        if refused and action(refused) in (FLOOR, BOTH):
+        if refused and action(refused) == RECOVER:
             refusals.append(refused)
-            refused = stack.up(above) or stack.create(counter)
+            refused = stack.up(ABOVE) or stack.create(counter)
         if refused:
             raise Stuck(f"a caller can't create {counter}: {refused}")
     stack.schedule()

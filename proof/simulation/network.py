@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Absent, Refused
+from coordinate.protocol.model import Absent, Refused, Register
 
-from .checks import CheckedWorld, Stuck, reads
+from .checks import CheckedWorld, Stuck
 from .coordinator import Conflict
 from .world import ALIVE, kind_of
 
@@ -32,6 +32,8 @@ class Network:
         """Writes that are under way, and since when."""
         self._given_up: set[tuple[object, str]] = set()
         self._clocks: dict[object, int] = {}
+        self.offset = 0
+        """By how many seconds every clock is wrong: somebody has set it back."""
         self._issued: dict[tuple[str, str], int | None] = {}
         self.hot: tuple[str, str] | None = None
         """The region and the counter of an item that is throttled whenever it is asked for."""
@@ -48,22 +50,16 @@ class Network:
                 return random.random() >= rates["out of time"]
             case _:
                 region: str | None = getattr(operation, "region", None)
-        archive = isinstance(operation, op.OnArchive)
-        if archive and random.random() < rates["throttled"]:
-            return Absent.UNREACHABLE
-        if region is None and not archive and random.random() < rates["home fails"]:
+        if region is None and random.random() < rates["home fails"]:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):
             return Absent.UNREACHABLE
         if region is not None and self._is_denied(region, operation):
             self._given_up.add((run, region))  # no further call of this run is made there
             return Absent.UNREACHABLE
-        if (
-            isinstance(operation, op.WriteRegister | op.WriteRecord | op.DeleteRegister)
-            and random.random() < rates["conflict"]
-        ):
+        if isinstance(operation, op.WriteRegister | op.WriteRecord) and random.random() < rates["conflict"]:
             return self._conflict(operation)
-        if reads(operation) or random.random() >= rates["lost"]:
+        if kind_of(operation) == "reads" or random.random() >= rates["lost"]:
             return self._answer(operation)
         kind = random.randrange(3)
         if kind < 2:
@@ -73,11 +69,11 @@ class Network:
             if kind == 1:
                 return answer  # and once more, later
         # Without an answer of the other tables at home, the run reads again what has become of them.
-        return False if region is None and not archive else Absent.UNREACHABLE
+        return False if region is None else Absent.UNREACHABLE
 
     def wrong_by(self) -> int:
         """Return by how many seconds somebody's clock is wrong."""
-        return self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0
+        return self.offset + (self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0)
 
     def _conflict(self, operation: op.Operation) -> bool:
         """Let a transaction conflict with another one. The program tries it again."""
@@ -112,29 +108,31 @@ class Network:
 
     def _former_answer(self, operation: op.Operation, without: str) -> Any:
         world = self._world
-        stray = world.stray and without == "stray: stops nobody"
         match operation:
             case op.ScanItems(region) if without == "unreachable: stops nobody" and region in world.unreachable:
                 raise Refused(f"{region}: DynamoDB refused a call")
-            case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if stray:
-                raise Refused("'issued'")
-            case op.WriteRegister(old, new, record) if without == "window: no rate by a short time" and old is not None:
-                grown = old.window * 180 * record.desired.schedule_minutes // max(new.granted - old.granted, 1)
+            case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if without == "stray: stops nobody":
+                answer = world.carry_out(operation)
+                if not isinstance(answer, Absent) and Absent.STRAY in answer.values():
+                    raise Refused("'issued'")
+                return answer
+            case op.WriteRegister(Register() as old, new, admitted) if without == "window: no rate by a short time":
+                grown = old.window * 180 // max(new.granted - old.granted, 1)  # of a run a minute
                 if new.epoch == old.epoch and new.limit > old.limit and grown > new.window:
                     new = replace(new, window=grown, limit=new.limit + grown * len(new.regions))
-                    return world.carry_out(op.WriteRegister(old, new, record))
+                    return world.carry_out(op.WriteRegister(old, new, admitted))
             case op.WriteCopy(old, new) if without == "fence: only if the next register can be written" and old == new:
                 return True
-            case op.WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
+            case op.WriteRecordCopy() if without == "mirror: has the first record" and world.record is None:
                 return True
-            case op.ReadItem(region, counter) | op.PutItem(region, counter):
-                self._issued[region, counter] = world.issued(region, counter)
+            case op.ReadItem(region, counter) | op.OpenItem(region, counter):
+                self._issued[region, counter] = _issued(world, region, counter)
             case op.ScanItems(region):
-                for counter in world.tables[region].items if region in world.tables else ():
-                    self._issued[region, counter] = world.issued(region, counter)
+                for counter in world.items(region):
+                    self._issued[region, counter] = _issued(world, region, counter)
             case op.FenceItem(region, counter) if without == "fence: relative":
                 # It was set to what the item had issued when it was read, plus headroom: here, none at all.
-                return None if self._issued.get((region, counter)) == world.issued(region, counter) else False
+                return None if self._issued.get((region, counter)) == _issued(world, region, counter) else False
             case _:
                 pass
         return None
@@ -151,3 +149,8 @@ class Network:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
         remaining = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
         self.late = remaining if region is not None else []
+
+
+def _issued(world: CheckedWorld, region: str, counter: str) -> int | None:
+    item = world.item(region, counter)
+    return item.issued if item else None

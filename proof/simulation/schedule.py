@@ -9,26 +9,25 @@ In the end, the system is left alone until all is reconciled. Then `up` with the
 however much time has passed, and the next one must have nothing to do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import product
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from coordinate.protocol.admit import LATEST, check_default, note_default
-from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.model import Deploy, DeploymentRecord, Refused
-from coordinate.protocol.operations import Steps
+from coordinate.protocol.admit import LATEST
+from coordinate.protocol.model import Copy, Deploy, Refused, Register
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
+from mint.model import CeilingReached, WentBackwards
 
-from components.settings import SettingsError
-from global_integers_core.lattice import MAX_FLOOR
+from global_integers_core.lattice import MAX_ABOVE
 
-from .checks import CheckedWorld, Stuck, ask, check_reconciled, check_refusal
+from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
 from .coordinator import SimulatedCoordinator
-from .deployments import HEADROOM, SimulatedPulumi, SimulatedSettings, deployment_of
+from .deployments import HEADROOM, WINDOW, SimulatedPulumi, SimulatedSettings, answer_to, deployment_of
 from .network import Network
-from .world import DEFAULTS
+from .rules import PATCHES, taken_out
+from .world import RECEIPTS, REGISTERS
 
 T = TypeVar("T")
 
@@ -54,7 +53,7 @@ LASTS = 900
 
 
 class RandomSchedule:
-    """A schedule that its seed decides. `without` is the condition or rule that is taken out (see `world.py`).
+    """A schedule that its seed decides. `without` is the condition or rule that is taken out (`world.py`, `rules.py`).
 
     `losses` is how many tables may be lost before the first one is repaired. With 1, all must reconcile without an
     operator. With 2, a floor may be needed in the end.
@@ -62,7 +61,9 @@ class RandomSchedule:
 
     def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
         random = self.random = Dice(seed)
-        self.world = CheckedWorld(without)
+        self.without = without
+        self.world = CheckedWorld(None if without in PATCHES else without)
+        kind = self.world.without is not None
         self.losses = losses
         self.rates = {
             "unreachable": _one_of(random, 0.5, 0.003, 0.01, 0.04),
@@ -88,23 +89,30 @@ class RandomSchedule:
         self.network = Network(self.world, random, self.rates)
         # Conditions are taken out without callers, who have dice of their own: so seeds keep what they found.
         callers = self.callers = Dice(f"callers {seed}")
-        self.rates["grant"] = 0 if without else _one_of(callers, 0.7, 0.1, 0.5)
-        self.rates["denied receipts"] = 0 if without else _one_of(callers, 0.3, 0.003, 0.01)
-        self.rates["create or delete"] = 0 if without else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
-        # So have those who reorder the counters and choose what `/` mints from.
-        operators = self.operators = Dice(f"operators {seed}")
-        self.rates["words"] = _one_of(operators, 0.7, 0.1, 0.4) if without in (None, *DEFAULTS) else 0
+        self.rates["grant"] = 0 if kind else _one_of(callers, 0.7, 0.1, 0.5)
+        self.rates["denied receipts"] = 0 if kind else _one_of(callers, 0.3, 0.003, 0.01)
+        self.rates["create or delete"] = 0 if kind else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
+        # So have those who set floors, answer losses and change windows.
+        answering = self.answering = Dice(f"answering {seed}")
+        self.rates["floors"] = 0 if kind else _one_of(answering, 0.5, 0.1, 0.5)
+        self.rates["answer"] = 0 if kind or losses < 2 else _one_of(answering, 0.7, 0.2, 0.8)
+        self.rates["windows"] = 0 if kind else _one_of(answering, 0.5, 0.1, 0.3)
+        self.rates["by hand"] = 0 if kind or losses < 2 else _one_of(answering, 0.3, 0.01, 0.03)
+        self.rates["both lost"] = 0 if kind or losses < 2 else _one_of(answering, 0.4, 0.005, 0.02)
+        self.rates["put back"] = 0 if kind else _one_of(answering, 0.3, 0.01, 0.05)
+        self.rates["back in time"] = 0 if kind or losses < 2 else _one_of(answering, 0.3, 0.02, 0.1)
+        self.floors: dict[str, int] = {}
+        self.refusals: list[str] = []
+        self.said: Mapping[str, Any] = {}
+        """The answer that the last refusal of a loss asks for; `above` is there if it needs a number."""
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
-        if self.rates["words"]:
-            self.counters = ("c", "d")
         self.minted = (*self.counters, "e") if self.rates["create or delete"] else self.counters
         """The counters of the settings, and one that a caller creates."""
         self.pulumi = SimulatedPulumi(self.world, random, self.counters)
         self.runs: list[SimulatedCoordinator] = []
         self.started = 0
-        self.grants: set[SimulatedCoordinator] = set()
         self.begun: dict[SimulatedCoordinator, int] = {}
         """When each run began."""
         self.whole: set[SimulatedCoordinator] = set()
@@ -124,6 +132,11 @@ class RandomSchedule:
 
     def run(self) -> CheckedWorld:
         """Run the schedule, leave the system alone until it has reconciled, and repeat the last `up`; or raise."""
+        with taken_out(self.without):
+            self._run()
+        return self.world
+
+    def _run(self) -> None:
         unaccepted = {*self.random.sample(REGIONS, 2)} if self.random.random() < 0.2 else set[str]()
         self.world.unreachable |= unaccepted  # the role is new
         self._deploy()
@@ -133,12 +146,11 @@ class RandomSchedule:
                 self.world.unreachable -= unaccepted - {self.for_ever}
             self._one_step()
         for _ in range(20):  # the first one may have been killed
-            if self.world.layouts.record is None and self.world.mirror.record is None:
+            if self.world.record is None and self.world.record_copy is None:
                 self.deploying = None
                 self._deploy()
                 self._finish()
         self._leave_alone()
-        return self.world
 
     def _one_step(self) -> None:
         random, rates = self.random, self.rates
@@ -151,10 +163,8 @@ class RandomSchedule:
             self.network.deliver()
         if random.random() < rates["schedule"]:
             self._start(ScheduledRun())
-        if rates["words"] and self.operators.random() < 0.003:
-            self.world.back()
         if self.callers.random() < rates["create or delete"]:
-            there = "e" in self.world.layouts.registers
+            there = "e" in self.world.registers
             self._start(Delete(("e",)) if there != (self.callers.random() < 0.2) else Create(("e",)))
         if self.deploying is None and random.random() < rates["deploy"]:
             self._deploy()
@@ -168,8 +178,8 @@ class RandomSchedule:
             self._lose_home(random.choice(("layouts", "mirror")))
         if random.random() < rates["record loss"]:
             self._lose_records()
-        if random.random() < rates["stray"] and self.world.layouts.record:
-            self.world.stray.add(random.choice(["layouts", "mirror", *sorted(self.world.tables)]))
+        if random.random() < rates["stray"] and self.world.record:
+            self.world.spoil(random.choice(["layouts", "mirror", *sorted(self.world.tables)]))
         if random.random() < rates["denied"]:
             table = random.choice(["layouts", "mirror", *REGIONS])
             if self.world.denied.pop(table, None) is None:
@@ -180,6 +190,18 @@ class RandomSchedule:
             self.world.restart(random.choice(REGIONS))
         if random.random() < rates["hours"]:
             self._pass_hours()
+        if rates["by hand"] and self.answering.random() < rates["by hand"] and len(self.lost) < self.losses - 1:
+            self._delete_by_hand()
+        if rates["both lost"] and self.answering.random() < rates["both lost"] and len(self.lost) < self.losses - 1:
+            for name in ("layouts", "mirror"):
+                self._lose_home(name)
+        if rates["put back"] and self.answering.random() < rates["put back"]:
+            region, counter = self.answering.choice(REGIONS), self.answering.choice(self.minted)
+            if region in self.world.warm and self.world.put_back(region, counter, self.answering):
+                self.world.mint(region, counter)
+                self._ask(counter, 1)
+        if rates["back in time"] and self.answering.random() < rates["back in time"]:
+            self.network.offset = self.answering.choice((0, 0, -600, -3_000, -40_000))
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
             self.for_ever = random.choice(sorted(self.world.tables))
             self.world.unreachable.add(self.for_ever)
@@ -198,10 +220,8 @@ class RandomSchedule:
                 minted = bool(self.world.mint_block(region, count, counter))
             else:
                 minted = self.world.mint(region, counter) is not None
-            if not minted and self.world.item(region, counter) and self.callers.random() < self.rates["grant"]:
-                self._grant(counter, count)
-        elif self.rates["words"] and self.pulumi.stood and self.operators.random() < 0.3:
-            self.world.mint_at_root(self.operators.choice(REGIONS))
+            if not minted and self.callers.random() < self.rates["grant"]:
+                self._ask(counter, count)
         elif random.random() < 0.2:
             top = max((integer for _, integer in self.world.minted), default=0) if random.random() < 0.1 else self.top
             self.top = top
@@ -237,19 +257,43 @@ class RandomSchedule:
             coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
         except Refused as refusal:
             check_refusal(self.world, refusal)
+            self._hear(refusal)
+            self.refusals.append(str(refusal))
             coordinator.result = refusal
         if coordinator.ended:
             self._ended(coordinator)
 
-    def _grant(self, counter: str, count: int) -> None:
-        """Start a run for one counter, whatever other runs are at work. Its caller waits for nothing."""
-        if len(self.runs) < COORDINATORS:
-            self.grants.add(self._start(Grant(counter, count)))
+    def _hear(self, refusal: Refused) -> None:
+        """Note what a refusal says of a loss, or raise `FalseAlarm` if there can't be one."""
+        found = answer_to(str(refusal))
+        if found and not self.world.home_lost:
+            raise FalseAlarm(str(refusal))
+        self.said = found or self.said
+
+    def _answer(self, regions: Iterable[str]) -> Mapping[str, Any]:
+        """Return the operator's answer for a deployment of these regions, as the refusal and the runbook say.
+
+        Where a number is asked for, or a region is left out that may still mint, it is the largest integer in the
+        data, or what some region's status says that it may still mint.
+        """
+        world = self.world
+        if "above" not in self.said and not world.tables.keys() - {*regions}:
+            return self.said
+        tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
+        tops += [integer for _, integer in {*world.minted, *world.excepted}]
+        return {**self.said, "above": min(max([0, *tops]), MAX_ABOVE)}
+
+    def _ask(self, counter: str, count: int) -> None:
+        """Ask as a function does that has minted nothing, whatever runs are at work. It waits for nothing."""
+        refusal = self.world.refusal
+        if len(self.runs) < COORDINATORS and isinstance(refusal, CeilingReached | WentBackwards):
+            back = refusal.epoch if isinstance(refusal, WentBackwards) else 0
+            self._start(Grant(counter, 1 if back else count, back))
 
     def _start(self, request: Run) -> SimulatedCoordinator:
         """Start a run."""
         self.started += 1
-        started = SimulatedCoordinator(run(request, f"{type(request).__name__} {self.started}", RunResult()))
+        started = SimulatedCoordinator(run(request, f"{type(request).__name__}-{self.started}", RunResult()))
         self.begun[started] = self.world.now
         if isinstance(request, Deploy | ScheduledRun):
             self.whole.add(started)
@@ -266,92 +310,41 @@ class RandomSchedule:
     def _deploy(self, settings: SimulatedSettings | None = None) -> None:
         """`pulumi up`: with these settings, or with any."""
         random, world = self.random, self.world
-        read = world.layouts.record  # by the preview
+        read = self.pulumi.read()
         regions = tuple(random.sample(REGIONS, random.randint(1, 4)))
-        chosen = settings or self.pulumi.change(regions, {})
+        chosen = settings or self._settings(regions)
         if settings is None and self.rates["create or delete"]:
             self.pulumi.counters = self.minted if self.callers.random() < 0.3 else self.counters
         if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
             chosen = self.pulumi.settings  # once more
-        if settings is None and self.rates["words"]:
-            chosen = self._words(chosen)
         for _ in range(random.choice((0, 0, 0, 20))):
             world.now += 1  # the resources take their time, and others are at work
             for other in list(self.runs):
                 self._turn(other)
         refresh = settings is not None or random.random() < 0.5
-        default = None
-        if self.rates["words"]:
-            if settings is None and read is None and self.operators.random() < 0.5:
-                self._deploy_beside(chosen, refresh=refresh)
-                return
-            default = self._release(chosen, read, calm=settings is not None)
-            if default is None:
-                return
-        sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by(), default=default)
+        sent = self.pulumi.up(chosen, read, refresh=refresh, wrong_by=self.network.wrong_by())
         if sent is None:
             self._delete(None)
         elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
             self._send(sent)
 
-    def _deploy_beside(self, settings: SimulatedSettings, *, refresh: bool) -> None:
-        """Deploy where there is no record yet, and check and release the regions while the coordinator is at work."""
-        try:
-            default = self.pulumi.default(settings, None)
-        except SettingsError:
-            return
-        sent = self.pulumi.up(settings, None, refresh=refresh, wrong_by=self.network.wrong_by(), default=default)
-        if sent is None:
-            return
-        started = self._start(deployment_of(sent))
-        # If a release is refused or killed, the `up` has failed, and the coordinator goes on.
-        if self._release(settings, None) is not None and started in self.runs:
-            self.deploying = (started, sent)
-
-    def _words(self, settings: SimulatedSettings) -> SimulatedSettings:
-        """Return the settings with the counters in any order, some left out, and perhaps the default in words."""
-        operators = self.operators
-        order = operators.sample(self.pulumi.counters, len(self.pulumi.counters))
-        self.pulumi.counters = sorted(order, key=lambda counter: counter not in self.counters)
-        if operators.random() < 0.1:
-            self.pulumi.counters = self.pulumi.counters[:1]
-        named = [counter for counter in self.pulumi.counters if counter in self.counters]
-        asked = operators.choice(named) if named and operators.random() < self.rates["words"] else ""
-        return replace(settings, default=asked)
-
-    def _release(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, calm: bool = False) -> str | None:
-        """Let callers of `/` reach the default counter, region by region. Return it; None if refused or killed."""
-        world, operators, asked = self.world, self.operators, bool(settings.default)
-        try:
-            default = self.pulumi.default(settings, read)
-        except SettingsError:
-            return None
-        for region in settings.regions:
-            steps = [check_default] if asked and world.without == DEFAULTS[1] else [check_default, note_default]
-            for step in steps:
-                chosen = asked or world.without == DEFAULTS[0]
-                taken = self._take(step(region, default, chosen=chosen), calm=calm)
-                if not taken or (not calm and operators.random() < 0.05):
-                    return None  # refused; or killed; or the new version fails
-            # Before an `up` has succeeded, nobody knows a URL.
-            world.release(region, default, chosen=asked and self.pulumi.stood)
-        return default
-
-    def _take(self, steps: Steps[None], *, calm: bool) -> bool:
-        """Take the steps of a check or a release, with other runs in between. Return whether they weren't refused."""
-        run = SimulatedCoordinator(steps)
-        try:
-            while not run.ended:
-                run.step(partial(self.network.carry_out, run=run), self.operators.randrange)
-                for _ in range(0 if calm else self.operators.choice((1, 1, 1, 30))):  # a read may be slow
-                    if self.runs:
-                        self._turn(self.operators.choice(self.runs))
-        except Refused as refusal:
-            check_refusal(self.world, refusal)
-            if calm:
-                raise Stuck(f"an `up` with the settings in force is refused: {refusal}") from refusal
-            return False
-        return True
+    def _settings(self, regions: tuple[str, ...]) -> SimulatedSettings:
+        """Return settings with these regions, and with floors, windows and answers, new ones or those of long ago."""
+        answering, pulumi = self.answering, self.pulumi
+        if answering.random() < self.rates["windows"]:
+            pulumi.window = answering.choice((WINDOW, WINDOW, 60, 400))
+        answers = bool(self.said) and answering.random() < self.rates["answer"]
+        if not answers and answering.random() < 0.1:
+            pulumi.recovery = {}
+        if answering.random() < self.rates["floors"]:
+            floors = {}
+            for key in answering.choice((("*",), ("*",), ("c",), ("*", "c"), ())):
+                floors[key] = max(1, int(self.top * answering.choice((0.1, 0.5, 0.9, 1.01, 1.1))))
+            self.floors = floors
+        settings = pulumi.change(regions, self.floors)
+        if answers:
+            pulumi.recovery = self._answer([*settings.regions, *settings.leaving])
+        return replace(settings, recovery=pulumi.recovery)
 
     def _send(self, sent: str) -> None:
         old = abs(self.world.now - deployment_of(sent).requested) > LATEST
@@ -377,8 +370,8 @@ class RandomSchedule:
     def _delete(self, sent: str | None) -> None:
         for region in self.pulumi.succeeded(sent):
             self.network.forget(region)
-            self.world.delete_table(region)
-            self.world.delete_receipts(region)
+            self.world.delete(region)
+            self.world.delete(f"receipts {region}")
             self.lost.pop(region, None)
 
     def _mended(self, result: RunResult, begun: int) -> None:
@@ -389,9 +382,9 @@ class RandomSchedule:
         seen = {*desired.regions, *desired.leaving} - pending
         for region, since in list(self.world.restored.items()):
             if region in seen and begun > since:
-                del self.world.restored[region]
+                self.world.seen_to(region)
         for name, since in list(self.lost.items()):
-            if begun > since and (name in ("layouts", "mirror", "archive") or name in seen):
+            if begun > since and (name in ("layouts", "mirror") or name in seen):
                 del self.lost[name]
 
     def _lose_region(self) -> None:
@@ -403,23 +396,39 @@ class RandomSchedule:
             self.lost[region] = self.world.now
 
     def _lose_home(self, name: str) -> None:
-        began = self.world.mirror.record or self.world.layouts.record  # before that, nothing shows what was lost
+        began = self.world.record_copy or self.world.record  # before that, nothing shows what was lost
         if began and self.world.backups.get(name) and len(self.lost) < self.losses:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.now
 
-    def _lose_records(self) -> None:
-        """Lose the archive or a receipts table. Nothing has to be done about it: only the past is forgotten.
+    def _delete_by_hand(self) -> None:
+        """Delete a register and its copy, or the record and its copy, or put back older content, in the same tables."""
+        world, answering = self.world, self.answering
+        if not (world.record_copy and world.record):
+            return
+        world.home_lost += 1
+        self.lost["layouts"] = self.lost["mirror"] = world.now
+        match answering.randrange(3):
+            case 0:
+                if world.record.has_reported("c"):
+                    world.registers.pop("c", None)
+                    world.copies.pop("c", None)
+            case 1:
+                counter = answering.choice(self.minted)
+                back = [REGISTERS(items[counter]) for items in world.backups.get("layouts", []) if counter in items]
+                here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
+                if here and counter in world.copies:
+                    world.registers[counter] = old = answering.choice(here)
+                    world.copies[counter] = Copy(old, world.mirror.id)
+            case _:
+                world.record = world.record_copy = None
 
-        If a counter was deleted, the loss of its mark counts as one: a second one may need a floor.
-        """
-        name = self.random.choice(["archive", *(f"receipts {region}" for region in sorted(self.world.receipts))])
-        copy = self.world.mirror.record
-        known = [record for record in (self.world.layouts.record, copy and copy.original) if record is not None]
-        if name == "archive" and any(record.deletions.archive_id for record in known):
-            if len(self.lost) >= self.losses:
-                return
-            self.lost[name] = self.world.now
+    def _lose_records(self) -> None:
+        """Lose a receipts table. Nothing has to be done about it: only the past is forgotten."""
+        there = sorted(region for region, name in self.world.database.tables if name == RECEIPTS)
+        if not there:
+            return
+        name = f"{RECEIPTS} {self.random.choice(there)}"
         self.world.lose(name, self.random.choice(("recreated", "restored", "gone")), self.random)
 
     def _finish(self) -> None:
@@ -434,16 +443,15 @@ class RandomSchedule:
             self._advance(self.runs[0])
             if minting:
                 self._mint()
-            for region in REGIONS if self.busy else ():
+            if self.busy:
                 for counter in self.counters:
-                    self.world.mint_block(region, self.random.randint(1, 5), counter)
+                    self.world.mint_block(self.random.choice(REGIONS), self.random.randint(1, 20), counter)
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
-        words = self.rates["words"]
         for name in self.rates:
             self.rates[name] = 0
-        self.rates["words"] = words
+        self.network.offset = 0
         world.unreachable &= {self.for_ever} if self.for_ever else set()
         world.denied.clear()
         self.deploying = None
@@ -465,19 +473,21 @@ class RandomSchedule:
             self._end_run(minting=minting)
         if self.losses > 1 and not self._begin_again():
             return
-        record, copy = world.layouts.record, world.mirror.record
+        record, copy = world.record, world.record_copy
         if record is None:  # the first deployment was interrupted before it was admitted
             if copy is not None and copy.mirror_id == world.mirror.id:
                 raise Stuck("the record wasn't put back")
         elif (world.tables.keys() - world.unreachable) & set(record.desired.regions):  # else nobody could mint
             if self.last is None:
-                raise Stuck("the last runs were refused")
+                raise Stuck(f"the last runs were refused: {self.refusals[-2:]}")
+            self._report(record.desired.regions)
             check_reconciled(world, self.last)
         self._repeat()
         if world.without is None:  # or seeds would no longer find what they found
             self._ask_calmly()
-        self.rates["words"] = 0  # what follows releases nothing
         self._change_calmly()
+        if world.without is None:
+            self._put_back_calmly()
         self._delete_calmly()
 
     def _repeat(self) -> None:
@@ -485,16 +495,13 @@ class RandomSchedule:
         settings = self.pulumi.settings
         if settings is None:
             return  # none got as far as the coordinator
-        settings = self.pulumi.naming(settings)
         if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
-        if self.world.layouts.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
+        if self.world.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
             return  # refused: at the first deployment, all must answer
         for expected in ("success", "nothing to do"):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
-            if self.rates["words"]:
-                self._release(settings, self.world.layouts.record, calm=True)
-            sent = self.pulumi.up(settings, self.world.layouts.record, refresh=True)
+            sent = self.pulumi.up(settings, self.pulumi.read(), refresh=True)
             if sent is None:
                 self._delete(None)
             elif expected == "nothing to do":
@@ -517,17 +524,17 @@ class RandomSchedule:
         """
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.unreachable)
-        record = world.layouts.record
+        record = world.record
         if self.for_ever or len(regions) < 2 or record is None or not record.reconciled:
             return
         first, second = (regions, regions[::-1]) if record.desired.regions != regions else (regions[::-1], regions)
         hot = self.counters[1:] and random.choice(self.counters[1:])
         self._change_in_vain(first)
         for order in (first, second):
-            before = {counter: world.layouts.registers[counter] for counter in self.counters}
+            before = {counter: world.registers[counter] for counter in self.counters}
             world.now += 60
             settings = replace(self.pulumi.change(order, {}), window=5_000)
-            sent = self.pulumi.up(settings, self.world.layouts.record, refresh=False)
+            sent = self.pulumi.up(settings, self.pulumi.read(), refresh=False)
             assert sent is not None
             if order == second:
                 self.network.hot = (random.choice(first), hot) if hot else None
@@ -538,15 +545,15 @@ class RandomSchedule:
             self._check_unfenced(order[:1])
             world.denied.clear()
         for counter, register in before.items():
-            after, stride = world.layouts.registers[counter], len(register.regions)
+            after, stride = world.registers[counter], len(register.regions)
             before_that = [integer for integer in self._minted_of(counter) if integer < after.base]
             if counter != hot and after.base > max([register.base, *before_that]) + (HEADROOM + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
     def _delete_calmly(self) -> None:
         """Delete the counter of the callers: it is gone. Create it again: all that it mints lies above."""
-        world, record = self.world, self.world.layouts.record
-        if "e" not in self.minted or "archive" in self.lost or self.for_ever or record is None or not record.reconciled:
+        world, record = self.world, self.world.record
+        if "e" not in self.minted or self.for_ever or record is None or not record.reconciled:
             return
         if {*record.desired.regions, *record.desired.leaving} - world.tables.keys():
             return  # a region that is gone must answer
@@ -555,37 +562,60 @@ class RandomSchedule:
         top = 0
         for request in (Create(("e",)), *again, Delete(("e",)), ScheduledRun(), Create(("e",))):
             top = max(self._minted_of("e"), default=0)
-            world.now += 2 * GRACE if isinstance(request, ScheduledRun) else 60
+            world.now += 60
             self._succeeds(request, minting=isinstance(request, ScheduledRun))
-            left = [region for region, table in world.tables.items() if "e" in table.items]
-            if isinstance(request, Delete) and any(world.mint(region, "e") for region in left):
+            left = [region for region in world.tables if "e" in world.items(region)]
+            if not isinstance(request, Create) and any(world.mint(region, "e") for region in left):
                 raise Stuck("e is minted though it was deleted")
-            if isinstance(request, ScheduledRun) and (left or "e" in {*world.layouts.registers, *world.mirror.copies}):
-                raise Stuck(f"e is left: {left}, {world.layouts.registers}, {world.mirror.copies}")
         for region in record.desired.regions:
             integer = world.mint(region, "e")
             if integer is None or integer <= top:
                 raise Stuck(f"{region} mints {integer} of e, after {top}")
 
-    def _create_lost(self) -> None:
-        """Create the counter of the callers, if two losses left only items of it that were being deleted.
+    def _report(self, regions: Iterable[str]) -> None:
+        """Let each region report what it has seen go back."""
+        for region, counter in product(regions, self.minted):
+            if self.world.mint(region, counter) is None and isinstance(self.world.refusal, WentBackwards):
+                self._succeeds(Grant(counter, 1, self.world.refusal.epoch))
 
-        It is refused without a floor. With the one that the refusal asks for it is created, and the floor can go.
-        """
-        world = self.world
-        there = any("e" in table.items for table in world.tables.values())
-        if self.losses < 2 or not there or "e" in {*world.layouts.registers, *world.mirror.copies}:
+    def _put_back_calmly(self) -> None:
+        """Put an older state of an item back. Its region refuses, reports that, and mints above everything then."""
+        world, record = self.world, self.world.record
+        if self.for_ever or record is None or not record.reconciled:
             return
-        record = world.layouts.record
+        self.network.hot, self.busy = None, False
+        self._succeeds(ScheduledRun())
+        region, counter = self.answering.choice(record.desired.regions), self.answering.choice(self.counters)
+        if world.mint(region, counter) is None or not world.put_back(region, counter, self.answering, any_epoch=True):
+            return
+        top = max(self._minted_of(counter))
+        if world.mint(region, counter) is not None or not isinstance(world.refusal, WentBackwards):
+            raise Stuck(f"{region} mints {counter} though its table went back")
+        self._succeeds(Grant(counter, 1, world.refusal.epoch))
+        for each in record.desired.regions:
+            integer = world.mint(each, counter)
+            if integer is None or integer <= top:
+                raise Stuck(f"{each} mints {integer} of {counter}, after {top}")
+
+    def _create_lost(self) -> None:
+        """Create the counter of the callers, though losses left only items of it: that loss is answered first."""
+        run = self._start(Create(("e",)))
+        self._end_run(minting=False)
+        if isinstance(run.result, RunResult):
+            return
+        if self.losses < 2 or not self.said:
+            raise Stuck(f"e can't be created: {run.result}")
+        record = self.world.record
         assert record is not None
-        top = max(self._minted_of("e"), default=0)
-        for floors in ({"e": top + 1}, {}):
-            world.now += 60
-            settings = self.pulumi.change(record.desired.regions, floors)
-            sent = self.pulumi.up(settings, world.layouts.record, refresh=False)
+        regions = [*record.desired.regions, *record.desired.leaving]
+        settings = SimulatedSettings(record.desired.regions, record.desired.leaving, self.floors)
+        answers: tuple[Mapping[str, Any], ...] = (self._answer(regions), {})
+        for recovery in answers:
+            self.world.now += 60
+            sent = self.pulumi.up(replace(settings, recovery=recovery), self.pulumi.read(), refresh=False)
             assert sent is not None
             self._up_succeeds(sent)
-            self._succeeds(Create(("e",)))
+        self._succeeds(Create(("e",)))
 
     def _succeeds(self, request: Run, *, minting: bool = False) -> None:
         run = self._start(request)
@@ -598,7 +628,7 @@ class RandomSchedule:
 
     def _ask_calmly(self) -> None:
         """Want a block for which a region has too few integers: it asks, and then it mints the block."""
-        world, record = self.world, self.world.layouts.record
+        world, record = self.world, self.world.record
         if self.for_ever or record is None or not record.reconciled:
             return
         for region in record.desired.regions:
@@ -607,10 +637,10 @@ class RandomSchedule:
             if item is None:
                 continue
             count = (item.ceiling - item.issued) // item.stride + self.callers.randint(1, 50)
-            before = world.layouts.registers[counter]
+            before = world.registers[counter]
             self._start(Grant(counter, count))
             self._end_run(minting=False)
-            after = world.layouts.registers[counter]
+            after = world.registers[counter]
             if len(world.mint_block(region, count, counter)) < count:
                 raise Stuck(f"{region} has asked for {count} integers of {counter} in vain: {before}, {after}")
 
@@ -618,7 +648,7 @@ class RandomSchedule:
         """Change the layout while the mirror can't be written: it is refused, and nobody stops for it."""
         world = self.world
         world.denied["mirror"] = "writes"
-        sent = self.pulumi.up(self.pulumi.change(order, {}), world.layouts.record, refresh=False)
+        sent = self.pulumi.up(self.pulumi.change(order, {}), self.pulumi.read(), refresh=False)
         assert sent is not None
         self.last = None
         self._send(sent)
@@ -630,29 +660,35 @@ class RandomSchedule:
         for region in regions:
             for counter in self.counters:
                 item = self.world.item(region, counter)
-                leaving = self.world.layouts.registers[counter].regions.count(region) == 0
+                leaving = self.world.registers[counter].regions.count(region) == 0
                 throttled = self.network.hot == (region, counter)
                 if item is not None and item.fenced and not leaving and not throttled:
                     raise Stuck(f"{region} is fenced for nothing: {item}")
 
     def _begin_again(self) -> bool:
-        """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
+        """Deploy as refusals say, until nothing is refused: without the region that never comes back.
 
         Return whether a region is left to mint.
         """
-        world = self.world
-        tops = [integer for _, integer in {*world.minted, *world.excepted}]
-        tops += [item.ceiling for table in world.tables.values() for item in table.items.values()]
-        record = world.layouts.record
+        world, record = self.world, self.world.record
         regions = record.desired.regions if record else tuple(REGIONS)
         regions = tuple(region for region in regions if region != self.for_ever)
         if self.for_ever:
             self.pulumi.tables.pop(self.for_ever, None)
-        if regions:
-            floor = min(max([0, *tops]) + 1, MAX_FLOOR)
-            named = replace(self.pulumi.change(regions, {"*": floor}), default=world.asked or self.counters[0])
-            self._deploy(named)
+        for attempt in range(8 if regions else 0):
+            world.now += 60
+            settings = self.pulumi.change(regions, self.floors)
+            if attempt and self.said:
+                self.pulumi.recovery = self._answer([*settings.regions, *settings.leaving])
+            before = self.said
+            self.said = {}
+            self._deploy(replace(settings, recovery=self.pulumi.recovery))
             self._finish()
+            if not self.said and attempt:
+                break
+            self.said = self.said or before
+        self._start(ScheduledRun())  # what `up` has made again gets what it had
+        self._finish()
         return bool(regions)
 
 

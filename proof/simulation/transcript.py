@@ -4,10 +4,11 @@ A transcript is a text of blocks. Each has commands, a line `----`, and what the
 Lines that begin with `#` are comments. The commands:
 
     deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them; more words:
-                          `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`
+                          `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`,
+                          `recovery loss-C`, `recovery loss-C above 500`
     schedule A            start coordinator A as the schedule does
     create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
-    default A us e        start A to let `/` of us mint from e; `default A us e chosen`: the settings name it
+    grant A e back 2      start coordinator A since a region has seen its table go back in epoch 2 of the counter
     step A [n]            let A carry out n operations (1)
     run A [until Kind]    let A go on to its end, or until an operation of this kind is next that changes something
     writes A [until Kind] the same as run, and print no reads
@@ -16,10 +17,11 @@ Lines that begin with `#` are comments. The commands:
     crash A               A never goes on
     mint us [n] [of e]    mint n integers (1); `none`: there is no item, or its ceiling is reached
     ask us 7              what us says of an integer
-    lose us               delete the table and make it again, empty; also `layouts`, `mirror`, `archive`, `receipts us`
+    lose us               delete the table and make it again, empty; also `layouts`, `mirror`, `receipts us`
     gone us               delete the table; also `gone receipts us`
     keep us               back the table up; `restore us` makes it again with that content; also the others of `lose`
-    forget e              an operator deletes the register of a counter and its copy
+    rewind us             the same in place: an operator writes that content into the table
+    forget e              an operator deletes the register of a counter and its copy; also `forget record`
     unreachable us        us stops answering the coordinator
     reachable us          us answers again
     wait 3600             so many seconds pass
@@ -32,32 +34,30 @@ from random import Random
 from typing import Any, cast
 
 from global_integers_core.lattice import Layout
+from global_integers_core.names import DELETED
 from proof.simulation.checks import CheckedWorld, ask  # puts `lambda` on the import path, for the imports below
 from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
 from proof.simulation.deployments import decoded, desired
+from proof.simulation.world import place_of
 
 # isort: split
 from coordinate.protocol import operations as op
-from coordinate.protocol.admit import note_default
 from coordinate.protocol.model import (
-    NEVER,
     Absent,
     Admitted,
     Copy,
-    Deleted,
     Deploy,
     DeploymentRecord,
     DesiredState,
     Item,
+    ItemState,
+    Recovery,
     Refused,
     Register,
 )
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"
-
-WORDS = {"over": "over epoch", "instead_of": "instead of the one put by", "item": ""}
-"""Fields whose names say too little, or nothing that isn't plain."""
 
 
 def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[str]:
@@ -99,6 +99,8 @@ def _id(operation: op.Operation, answer: Any) -> str:
 def _found(operation: op.Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
     where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
+    if isinstance(operation, op.ReadRecorded):
+        where += " layouts"
     match answer:
         case Copy():
             return _found(operation, cast("Copy[Any]", answer).original)
@@ -109,14 +111,10 @@ def _found(operation: op.Operation, answer: Any) -> str:
         case Register():
             return f"{where} epoch {answer.epoch}"
         case Item():
-            closed = " unopened" if answer.opening else " fenced" if answer.fenced else ""
-            return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
-        case Deleted():
-            return f"{where} {shown(answer)}"
+            fenced = " fenced" if answer.fenced and not answer.held else ""
+            return f"{where} {shown(answer.state)} issued {answer.issued}{fenced}"
         case [*_, Layout(epoch)]:
             return f"{where} up to epoch {epoch}"
-        case int(epoch):
-            return f"{where} layouts up to epoch {epoch}"
         case dict():
             found = cast("dict[str, Any]", answer)
             return f"{where} {' '.join(found) or 'none'}"
@@ -150,22 +148,28 @@ def shown(value: Any) -> str:
             return value.value
         case DeploymentRecord():
             marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
+            answered = [f"answered {shown(Recovery(value.answered, value.above or None))}"] if value.answered else []
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
-            return ", ".join([named, *_default(value), *first, *_deletions(value), *marks])
+            return ", ".join([named, *answered, *first, *marks])
         case DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
             floors = [f"floor {'' if name == '*' else name + ' '}{floor}" for name, floor in value.floors.items()]
-            return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors])
+            recovery = [f"recovery {shown(value.recovery)}"] if value.recovery else []
+            return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors, *recovery])
+        case Recovery(loss, above):
+            return loss if above is None else f"{loss} above {above}"
         case Register():
+            lost = [f"lost by {value.lost}"] if value.lost else []
             if not value.regions:
-                return f"{_named(value, 'epoch', 'limit')}, deleted"
-            adopted = "" if value.window else ", adopted"
-            return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}{adopted}"
+                return ", ".join([_named(value, "epoch", "limit"), "deleted", *lost])
+            return ", ".join([_named(value, "epoch", "regions", "base", "limit"), f"tables {_tables(value)}", *lost])
         case Item():
-            marks = [mark for mark in ("fenced", "deleted") if getattr(value, mark)]
-            parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *marks]
-            return ", ".join([*parts, *([f"put by {value.opening}"] if value.opening else [])])
+            fenced = ", fenced" if value.fenced and not value.held else ""
+            return f"{shown(value.state)}, {_named(value, 'issued', 'stride', 'ceiling')}{fenced}"
+        case ItemState(epoch, held):
+            by = "" if not held else " deleted" if held == DELETED else f" held by {held}"
+            return f"epoch {epoch}{by}"
         case tuple():
             return " ".join(map(shown, cast("tuple[Any, ...]", value)))
         case _:
@@ -187,13 +191,13 @@ def _details(operation: op.Operation) -> str:
             return _change(old, new)
         case op.WriteCopy(old, new):
             return _change(old.original if old else None, new.original)
-        case op.DeleteRegister(old):
-            return shown(old)
-        case op.DeleteCopy(old):
-            return shown(old.original)
-        case op.CloseItem(deleted=deleted):
-            return _named(operation, "over", "epoch") + (", deleted" if deleted else "")
-        case op.RecordLayouts(layouts=layouts) | op.WriteArchive(layouts=layouts):
+        case op.HoldItem(_, _, state, over) | op.OpenItem(_, _, state, over):
+            return f"{shown(state)}, over {shown(over)}"
+        case op.FenceItem(_, _, over, epoch, by):
+            to = "" if epoch == over else f" to epoch {epoch}"
+            ceiling = f"by {by}, most {operation.most}" if by else "closed" if by == 0 else "as it is"
+            return f"epoch {over}{to}, {ceiling}"
+        case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
             return _named(operation, *(e.name for e in fields(operation) if e.name not in ("region", "counter")))
@@ -205,19 +209,7 @@ def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
         return shown(new)
     marks = ["reconciled"] if new.reconciled else []
     back = ["all restored"] if old.restored > new.restored else []
-    deletions = _deletions(new) if new.deletions != old.deletions else []
-    default = _default(new) if _default(new) != _default(old) else []
-    return f"{new.number} {', '.join([*marks, *back, *deletions, *default])}"
-
-
-def _default(record: DeploymentRecord) -> list[str]:
-    return [f"/ from {record.default_counter}, before from {record.default_before}"] if record.default_before else []
-
-
-def _deletions(record: DeploymentRecord) -> list[str]:
-    known = record.deletions
-    lost = [f"lost marks {shown(known.lost)}"] if known.lost != NEVER else []
-    return [f"marks {shown(known.highest)} in {shown_id(known.archive_id)}", *lost] if known.archive_id else []
+    return f"{new.number} {', '.join([*marks, *back])}"
 
 
 def _change(old: Register | None, new: Register) -> str:
@@ -237,8 +229,7 @@ def _tables(register: Register) -> str:
 
 
 def _named(value: Any, *names: str) -> str:
-    values = [(WORDS.get(name, name), getattr(value, name)) for name in names]
-    return ", ".join(f"{name} {shown(part)}".lstrip() for name, part in values if part is not None)
+    return ", ".join(f"{name} {shown(getattr(value, name))}" for name in names)
 
 
 COUNTER = "orders"
@@ -247,7 +238,7 @@ HEADROOM, WINDOW = 10, 100
 
 LINE = "----"
 
-OPTIONS = ("leaving", "counters", "floor", "window")
+OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above")
 """What may follow the regions of a deployment."""
 
 MINTED = {True: ", minted", False: ", not minted", None: ""}
@@ -287,10 +278,10 @@ class Player:
                 return self._start(name, Create(tuple(counters)))
             case ["delete", name, *counters]:
                 return self._start(name, Delete(tuple(counters)))
+            case ["grant", name, counter, "back", epoch]:
+                return self._start(name, Grant(counter, went_back=int(epoch)))
             case ["grant", name, counter, count]:
                 return self._start(name, Grant(counter, int(count)))
-            case ["default", name, region, counter, *chosen]:
-                self._begin(name, note_default(region, counter, chosen=bool(chosen)))
             case ["step", name, *count]:
                 return self._advance(name, int(count[0]) if count else 1, ())
             case ["run", name, *until]:
@@ -319,8 +310,14 @@ class Player:
                 self.world.keep(" ".join(table))
             case ["restore", *table]:
                 return [f"made again, as it was: {self._lost(' '.join(table), 'restored')}"]
+            case ["rewind", table]:
+                id_ = self._table(table).id
+                self.world.lose(table, "restored", Random(0))
+                self._table(table).id = id_
+            case ["forget", "record"]:
+                self.world.record = self.world.record_copy = None
             case ["forget", counter]:
-                del self.world.layouts.registers[counter], self.world.mirror.copies[counter]
+                del self.world.registers[counter], self.world.copies[counter]
             case ["unreachable", region]:
                 self.world.unreachable.add(region)
             case ["reachable", region]:
@@ -342,8 +339,13 @@ class Player:
                 parts[[*parts][-1]].append(word)
         for region in parts[""]:
             self.world.make_table(region)
-        home, read = self.world.layouts.id, self.world.layouts.record
+        home, read, copy = self.world.layouts.id, self.world.record, self.world.record_copy
+        if copy and (read is None or read.layouts_id != home):
+            read = copy.original  # it is about to be put back
         *floored, floor = parts.get("floor") or ["0"]
+        recovery: dict[str, Any] = {"loss": parts["recovery"][0]} if "recovery" in parts else {}
+        if "above" in parts:
+            recovery["above"] = int(parts["above"][0])
         asked = decoded(
             desired(
                 parts[""],
@@ -353,24 +355,23 @@ class Player:
                 layouts_label=home,
                 window=int(parts.get("window", [str(WINDOW)])[0]),
                 headroom=HEADROOM,
+                recovery=recovery,
             )
         )
         self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
     def _start(self, name: str, request: Run) -> list[str]:
-        self._begin(name, run(request, name, RunResult()))
-        return []
-
-    def _begin(self, name: str, steps: op.Steps[Any]) -> None:
         self.world.now += 60
-        self.coordinators[name] = SimulatedCoordinator(steps)
+        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
+        return []
 
     def _lost(self, name: str, how: str) -> str:
         self.world.lose(name, how, Random(0))
-        home = {"layouts": self.world.layouts, "mirror": self.world.mirror, "archive": self.world.archive}
-        made: Any = home.get(name) or self.world.tables.get(name)
-        return shown_id(made.id) if made else name
+        return name if name.startswith("receipts") else shown_id(self._table(name).id)
+
+    def _table(self, name: str) -> Any:
+        return self.world.database.tables[place_of(name)]
 
     def _late(self, name: str) -> list[str]:
         late = [operation for *_, operation in self.coordinators.pop(name).todo]
@@ -413,10 +414,10 @@ class Player:
         return [f"{region}: {' '.join(integers)}"]
 
     def _show(self, counter: str = COUNTER) -> list[str]:
-        lines = [f"record: {shown(self.world.layouts.record)}"]
-        lines += [f"register: {shown(self.world.layouts.registers.get(counter))}"]
+        lines = [f"record: {shown(self.world.record)}"]
+        lines += [f"register: {shown(self.world.registers.get(counter))}"]
         for region, table in self.world.tables.items():
-            lines.append(f"{region} ({shown_id(table.id)}): {shown(table.items.get(counter))}")
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(self.world.item(region, counter))}")
         return lines
 
 

@@ -1,20 +1,21 @@
 """Every interleaving of coordinators that add a third region, of some mints, and of a loss: small cases in full."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
-from coordinate.protocol.reconcile import Inspected, NextRound, Outcome, inspect, reconcile, step
+from coordinate.protocol.reconcile import Asked, Gone, Outcome, _State, reconcile
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import NOW, Archive, Layouts, Mirror, SimulatedReceipts, SimulatedTable
+from proof.simulation.world import NOW, RECEIPTS
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
@@ -36,11 +37,10 @@ class Case:
     def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
         match operation:
-            case op.ReadArchive() | op.WriteArchive():  # no integer depends on it
-                return True
             case op.ReadRecord() | op.ReadAdmitted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
-            case op.DescribeTable(region) | op.RecordLayouts(region):  # the last of several recorded layouts stays
+            # The last of several recorded layouts stays.
+            case op.DescribeTable(region) | op.ReadRecorded(region) | op.RecordLayouts(region):
                 return region not in (self.loses, self.unreachable)
             case _:
                 return False
@@ -58,28 +58,29 @@ class TableState(NamedTuple):
 class Run(NamedTuple):
     """A coordinator between two operations.
 
-    Python can neither copy nor compare a suspended generator. But `reconcile` looks and takes a step in turn. So a
-    coordinator is what its look or its step began with, and what it has been answered since then.
+    Python can neither copy nor compare a suspended generator. But `reconcile` inspects and takes a step in turn. So a
+    coordinator is what one of these began with, and what it has been answered since then.
     """
 
     name: str
     number: int
     """Of its round."""
-    state: "Hashed | Outcome"
+    state: "Hashed | Outcome | Gone"
     """The outcome if it has ended."""
     answers: tuple[Any, ...] = ()
 
 
 class Hashed:
-    """What a part of a round began with, as a value: what is known of items is a dictionary there."""
+    """What a coordinator knows before it inspects or takes a step, as a value."""
 
-    __slots__ = ("_hash", "_key", "state")
+    __slots__ = ("_hash", "_key", "inspects", "state")
 
-    def __init__(self, state: NextRound | Inspected) -> None:
-        self.state = state
-        observation = state.observation
+    def __init__(self, state: _State, *, inspects: bool) -> None:
+        self.state, self.inspects = state, inspects
+        known = dict(vars(state))
+        observation, record = known.pop("_observation"), known.pop("_record")
         found = observation and (observation.register, tuple(observation.items.items()), tuple(observation.ids.items()))
-        self._key = (type(state), state.record.admitted, found, state.created)
+        self._key = (inspects, found, record.admitted, tuple(known.values()))
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -92,7 +93,7 @@ class Hashed:
 @cache
 def following(run: Run) -> op.Operation | None:
     """Return the operation that a coordinator asks for next; None if it has ended."""
-    return None if isinstance(run.state, Outcome) else _replayed(run)[0]
+    return _replayed(run)[0] if isinstance(run.state, Hashed) else None
 
 
 @cache
@@ -100,25 +101,26 @@ def after(run: Run, answer: Any) -> Run:
     """Return the coordinator after the answer to its next operation."""
     run = run._replace(answers=(*run.answers, answer))
     while True:
-        _, end = _replayed(run)
-        if end is None:
-            return run
-        if isinstance(end, Outcome):
-            return Run(run.name, run.number, end)
-        run = Run(run.name, run.number + isinstance(end, NextRound), Hashed(end))
+        operation, then = _replayed(run)
+        if operation is not None or not isinstance(then, Hashed):
+            return run if then is None else Run(run.name, run.number, then)
+        run = Run(run.name, run.number + then.inspects, then)
 
 
-def _replayed(run: Run) -> tuple[op.Operation | None, NextRound | Inspected | Outcome | None]:
+def _replayed(run: Run) -> tuple[op.Operation | None, Hashed | Outcome | Gone | None]:
+    """Return the next operation; or, where its inspection or its step has ended, what comes then."""
     assert isinstance(run.state, Hashed)
-    state, answers = run.state.state, run.answers
-    steps: Any = inspect("c", state) if isinstance(state, NextRound) else step(state, f"{run.name}/{run.number}")
+    state, inspects, answers = copy(run.state.state), run.state.inspects, run.answers
+    steps: Any = state.inspect() if inspects else state.step(f"{run.name}/{run.number}")
     try:
         batch: Any = next(steps)
         while len(answers) >= len(batch):
             answered, answers = answers[: len(batch)], answers[len(batch) :]
             batch = steps.send(list(answered))
     except StopIteration as stop:
-        return None, stop.value
+        if inspects:
+            return None, Gone() if state.gone else Hashed(state, inspects=not stop.value)
+        return None, Hashed(state, inspects=True) if stop.value is None else stop.value
     return batch[len(answers)], None
 
 
@@ -131,24 +133,23 @@ class SearchState(NamedTuple):
     minted: frozenset[tuple[str, int]]
     unreachable: bool | None
     """Whether the region that may be unreachable is unreachable now; None if it was, and is back."""
-    archive: tuple[Layout, ...]
+    lineage: tuple[Layout, ...]
     turns: tuple[Run, ...]
 
     def world(self, record: DeploymentRecord, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
-        world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
-        world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
-        world.tables = {
-            table.region: SimulatedTable(table.id, {} if table.item is None else {"c": table.item})
-            for table in self.tables
-        }
-        world.receipts = {
-            table.region: SimulatedReceipts({"c": Recorded(table.layouts)} if table.layouts else {})
-            for table in self.tables
-        }
-        world.archive = Archive({"c": self.archive} if self.archive else {})
-        past = (layout for layout in self.archive if layout.epoch < self.register.epoch)
-        world.lineages = {"c": (*past, self.register.layout)}
+        world = CheckedWorld(case.without)
+        world.record, world.registers["c"] = record, self.register
+        if self.copy is not None:
+            world.copies["c"] = self.copy
+        for region, id_, item, layouts in self.tables:
+            world.make(region, id_)
+            world.make(f"{RECEIPTS} {region}")
+            if item is not None:
+                world.items(region)["c"] = item
+            if layouts:
+                world.recorded(region)["c"] = Recorded(layouts)
+        world.lineages = {"c": self.lineage}
         world.minted = dict.fromkeys(self.minted, "")
         world.unreachable = {case.unreachable} if case.unreachable and self.unreachable else set()
         return world
@@ -161,9 +162,9 @@ def joining(without: str | None = None) -> CheckedWorld:
         for region in regions:
             world.make_table(region)
         record = DeploymentRecord(
-            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions, headroom=1)), "c", reconciled=True
+            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions, headroom=1)), reconciled=True
         )
-        world.layouts.record = record
+        world.record = record
         if regions == BEFORE:
             SimulatedCoordinator(reconcile("c", "first", record)).finish(world.carry_out)
     return world
@@ -176,10 +177,12 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     there are, and how many of them are ends.
     """
     world = joining(case.without)
-    record = world.layouts.record
+    record = world.record
     assert record is not None
-    begin = Hashed(NextRound(record, None, created=False, may_create=True, wanted=0))
-    turns = tuple(_at_once(Run(name, 0, begin), world, case) for name in case.coordinators)
+    begun = (
+        Run(name, 0, Hashed(_State("c", name, record, None, Asked()), inspects=True)) for name in case.coordinators
+    )
+    turns = tuple(_at_once(run, world, case) for run in begun)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -199,14 +202,12 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
 
 
 def _state(world: CheckedWorld, unreachable: bool | None, turns: tuple[Run, ...]) -> SearchState:
-    recorded = {region: receipts.recorded.get("c", Recorded()) for region, receipts in world.receipts.items()}
     tables = tuple(
-        TableState(region, table.id, table.items.get("c"), recorded[region].layouts)
+        TableState(region, table.id, world.item(region, "c"), world.recorded(region).get("c", Recorded()).layouts)
         for region, table in sorted(world.tables.items())
     )
-    register, copy = world.layouts.registers["c"], world.mirror.copies.get("c")
-    archive = world.archive.layouts.get("c", ()) if world.archive else ()
-    return SearchState(register, copy, tables, frozenset(world.minted), unreachable, archive, turns)
+    register, copied = world.registers["c"], world.copies.get("c")
+    return SearchState(register, copied, tables, frozenset(world.minted), unreachable, world.lineages["c"], turns)
 
 
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
@@ -223,7 +224,7 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
                 yield _state(world, state.unreachable, state.turns)
     if case.loses is not None and all(table.id != "recreated" for table in state.tables):
         world = state.world(record, case)
-        world.tables[case.loses] = SimulatedTable("recreated")
+        world.make(case.loses, "recreated")
         yield _state(world, state.unreachable, state.turns)
     if case.unreachable is not None and state.unreachable is not None:
         yield state._replace(unreachable=None if state.unreachable else True)

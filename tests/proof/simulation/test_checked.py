@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import FenceItem, ReadCopy, ReadItem, ReadRegister, WriteCopy, WriteRegister
-from coordinate.protocol.refusals import lost_layouts, mirror_lost
+from coordinate.protocol.refusals import lost_everything, mirror_lost
 
 from proof.simulation.checks import CheckedWorld, FalseAlarm, MintedTwice, Stuck, Unasked, check_refusal
 from proof.simulation.deployments import decoded, desired
@@ -19,22 +19,22 @@ def world(*wanted: str) -> CheckedWorld:
     """Return a world in which a mints, and these regions are asked for."""
     checked = CheckedWorld()
     checked.make_table("a")
-    checked.tables["a"].items["c"] = Item(0, 1, 10, 1)
-    checked.layouts.registers["c"] = REGISTER
-    checked.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(wanted)), "c")
+    checked.items("a")["c"] = Item(0, 1, 10, 1)
+    checked.registers["c"] = REGISTER
+    checked.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(wanted)))
     return checked
 
 
 def write(tables: CheckedWorld, new: Register) -> bool:
     """Write this register in place of the first one."""
-    assert tables.layouts.record is not None
-    return tables.carry_out(WriteRegister(REGISTER, new, tables.layouts.record))
+    return tables.carry_out(WriteRegister(REGISTER, new, tables.admitted))
 
 
 def test_an_integer_that_is_minted_twice_is_noticed() -> None:
     tables = world("a")
     assert [tables.mint("a"), tables.mint("a")] == [1, 2]
-    tables.tables["a"].items["c"] = Item(0, 1, 10, 1)
+    tables.items("a")["c"] = Item(0, 1, 10, 1)
+    tables.restart("a")
 
     with pytest.raises(MintedTwice, match="c 1 was minted in a and again in a"):
         tables.mint("a")
@@ -44,16 +44,17 @@ def test_a_record_that_is_called_lost_and_is_there_is_noticed() -> None:
     tables = world("a")
     check_refusal(tables, mirror_lost())
     with pytest.raises(FalseAlarm, match="Neither the layouts table"):
-        check_refusal(tables, lost_layouts("layouts 1"))
+        check_refusal(tables, lost_everything("layouts 1", {}))
 
     tables.layouts.id = "layouts 2"  # its content was put back into another table
-    check_refusal(tables, lost_layouts("layouts 2"))
+    check_refusal(tables, lost_everything("layouts 2", {}))
 
 
 def test_a_block_that_has_an_integer_a_second_time_is_noticed() -> None:
     tables = world("a")
     assert tables.mint("a") == 1
-    tables.tables["a"].items["c"] = Item(-1, 1, 10, 1)
+    tables.items("a")["c"] = Item(-1, 1, 10, 1)
+    tables.restart("a")
 
     with pytest.raises(MintedTwice, match="c 1 was minted"):
         tables.mint_block("a", 3)
@@ -84,7 +85,7 @@ def test_a_warm_function_mints_in_a_later_epoch_of_a_restored_table() -> None:
     assert [tables.mint("a"), tables.mint("a")] == [1, 2]
     tables.lose("a", "restored", Random(0))
     assert tables.mint("a") is None
-    tables.tables["a"].items["c"] = Item(10, 1, 20, 2)
+    tables.items("a")["c"] = Item(10, 1, 20, 2)
 
     assert tables.mint("a") == 11
 
@@ -97,7 +98,7 @@ def test_a_table_is_restored_to_the_moment_that_was_kept(seed: int) -> None:
     tables.mint("a")
     tables.lose("a", "restored", Random(seed))
 
-    assert tables.tables["a"].items["c"].issued == 5
+    assert tables.items("a")["c"].issued == 5
 
 
 def test_a_window_that_has_grown_more_than_threefold_is_noticed() -> None:
@@ -110,7 +111,7 @@ def test_a_window_that_has_grown_more_than_threefold_is_noticed() -> None:
 
 def test_denied_calls_end_a_run_only_at_home() -> None:
     tables = world("a")
-    fence = FenceItem("a", "c", epoch=1, by=5, most=5)
+    fence = FenceItem("a", "c", over=1, epoch=1, by=5, most=5)
     tables.denied = {"a": "writes", "mirror": "reads"}
 
     assert tables.carry_out(fence) is Absent.UNREACHABLE

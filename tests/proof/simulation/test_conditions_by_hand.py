@@ -1,20 +1,18 @@
 """Schedules that random ones seldom meet: what goes wrong with a condition taken out, and doesn't with it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from random import Random
+from typing import Any
 
-from coordinate.protocol.admit import admit
-from coordinate.protocol.model import Deploy
+from coordinate.protocol import operations as op
+from coordinate.protocol.model import Deploy, Refused
 from coordinate.protocol.operations import (
-    AdoptItem,
     FenceItem,
     OpenItem,
     Operation,
-    PutItem,
     RaiseItem,
     RecordLayouts,
-    RenewItem,
-    WriteArchive,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -24,9 +22,8 @@ from coordinate.protocol.reconcile import reconcile
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
-from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from proof.simulation.deployments import WINDOW, decoded, desired
-from proof.simulation.world import SimulatedReceipts
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 
 
@@ -38,13 +35,19 @@ def deployment(
     counters: Sequence[str] = ("c",),
     floor: int | None = None,
     window: int = WINDOW,
+    recovery: Mapping[str, Any] | None = None,
 ) -> SimulatedCoordinator:
     """Return the run of a deployment whose preview reads what is admitted now."""
-    follows = world.layouts.record.token if world.layouts.record else ""
+    record, copy = world.record, world.record_copy
+    if copy and (record is None or record.layouts_id != world.layouts.id):
+        record = copy.original
+    follows = record.token if record else ""
     floors = {} if floor is None else {"*": floor}
     label = world.layouts.id
-    asked = decoded(desired(regions, leaving, counters=counters, floors=floors, layouts_label=label, window=window))
-    return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()))
+    asked = desired(
+        regions, leaving, counters=counters, floors=floors, layouts_label=label, window=window, recovery=recovery
+    )
+    return SimulatedCoordinator(run(Deploy(decoded(asked), follows, world.now), name, RunResult()))
 
 
 def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:
@@ -64,8 +67,8 @@ def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Si
 
 
 def settling(world: CheckedWorld, token: str) -> SimulatedCoordinator:
-    assert world.layouts.record is not None
-    return SimulatedCoordinator(reconcile("c", token, world.layouts.record))
+    assert world.record is not None
+    return SimulatedCoordinator(reconcile("c", token, world.record))
 
 
 def first_deployed(world: CheckedWorld, kind: type[Operation]) -> list[Operation]:
@@ -98,7 +101,7 @@ def late_deployment(without: str | None) -> None:
     run_to(late, WriteRecord, world.carry_out)
     deployed(world, "a")
     step_all(late, world.carry_out)
-    record = world.layouts.record
+    record = world.record
     assert record is not None
     assert record.desired.regions == ("a",), "the outdated deployment has won"
 
@@ -144,30 +147,9 @@ def late_record_copy(without: str | None) -> None:
         world.carry_out(copy)
     world.lose("layouts", "recreated", Random(0))
     scheduled_run(world)
-    record = world.layouts.record
+    record = world.record
     assert record is not None
     assert record.desired.regions == ("b",), "the last deployment is forgotten"
-
-
-def late_renewal(without: str | None) -> None:
-    """Two late runs would open an item of an epoch that the lost table has already minted from."""
-    world = CheckedWorld(without)
-    for region in "xy":
-        world.make_table(region)
-    run_to(deployment(world, "xy", "killed"), PutItem, world.carry_out)
-    placing = stopped_before(world, PutItem, "late 1")
-    scheduled_run(world)
-    for region in "yx":
-        world.make_table(region)
-    changing = deployment(world, "yx", "changing")
-    run_to(changing, RenewItem, world.carry_out)
-    renewing = stopped_before(world, RenewItem, "late 2")
-    changing.finish(world.carry_out)
-    mint_all(world, "x", most=3)
-    world.lose("x", "recreated", Random(0))
-    step_all(placing, world.carry_out)
-    step_all(renewing, world.carry_out)
-    mint_all(world, "x", most=3)
 
 
 def late_raise(without: str | None) -> None:
@@ -191,7 +173,7 @@ def late_raise_of_a_fence(without: str | None) -> None:
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW - 1)
     late = stopped_before(world, RaiseItem, "late")
-    run_to(deployment(world, "ba", "changing"), RenewItem, world.carry_out)
+    run_to(deployment(world, "ba", "changing"), OpenItem, world.carry_out)
     step_all(late, world.carry_out)
     world.unreachable.add("a")
     scheduled_run(world)
@@ -228,47 +210,6 @@ def lost_fence(without: str | None) -> None:
     mint_all(world, "a", "b")
 
 
-def lose_registers(world: CheckedWorld) -> None:
-    """Delete all registers and their copies."""
-    world.layouts.registers.clear()
-    world.mirror.copies.clear()
-
-
-def late_adoption(without: str | None) -> None:
-    """An adoption that arrives late would put an item back to an epoch before, and it would be renewed once more."""
-    world = CheckedWorld(without)
-    deployed(world, "a", "b")
-    lose_registers(world)
-    late = deployment(world, "ab", "killed", floor=100)
-    run_to(late, AdoptItem, world.carry_out)
-    world.now += 60
-    scheduled_run(world)
-    mint_all(world, "a", "b", most=3)
-    step_all(late, world.carry_out)
-    scheduled_run(world)
-    mint_all(world, "a", "b", most=3)
-
-
-def late_opening(without: str | None) -> None:
-    """An item that is being opened would be adopted. Then its late opening would let it mint from the beginning."""
-    world = CheckedWorld(without)
-    world.make_table("x")
-    opening = deployment(world, "x", "killed")
-    run_to(opening, PutItem, world.carry_out)
-    ((_, _, put),) = opening.todo
-    run_to(opening, OpenItem, world.carry_out)
-    scheduled_run(world)  # opens it
-    mint_all(world, "x", most=3)
-    lose_registers(world)
-    changing = deployment(world, "x", "changing", floor=100)
-    run_to(changing, AdoptItem, world.carry_out)
-    world.lose("x", "recreated", Random(0))
-    world.carry_out(put)  # once more
-    run_to(changing, WriteRegister, world.carry_out)
-    step_all(opening, world.carry_out)
-    mint_all(world, "x", most=3)
-
-
 def late_layouts(without: str | None) -> None:
     """Layouts that arrive late would make a region forget the present one, and so who owns its integers."""
     world = CheckedWorld(without)
@@ -276,21 +217,7 @@ def late_layouts(without: str | None) -> None:
     deployed(world, "b", "a")
     for layouts in layouts_told:
         world.carry_out(layouts)
-    recorded = [world.receipts[region].recorded["c"].layouts for region in "ab"]
-    assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"
-
-
-def late_archive(without: str | None) -> None:
-    """A past that arrives late would make the archive forget later layouts. So nobody knows them if copies are lost."""
-    world = CheckedWorld(without)
-    deployed(world, "a", "b")
-    late = WriteArchive("c", (world.layouts.registers["c"].layout,))
-    deployed(world, "b", "a")
-    deployed(world, "a", "b")
-    world.carry_out(late)
-    world.receipts |= {region: SimulatedReceipts() for region in "ab"}
-    deployed(world, "b", "a")
-    recorded = [world.receipts[region].recorded["c"].layouts for region in "ab"]
+    recorded = [world.recorded(region)["c"].layouts for region in "ab"]
     assert recorded == [world.lineages["c"]] * 2, "a region has forgotten a layout"
 
 
@@ -313,34 +240,63 @@ def late_fence(without: str | None) -> None:
     mint_all(world, "b")
 
 
-BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
-    "record: unchanged": (late_deployment, AssertionError),
-    "register: unchanged": (late_register, MintedTwice),
-    "copy: unchanged": (late_copy, MintedTwice),
-    "record copy: unchanged": (late_record_copy, AssertionError),
-    "renew: not being opened": (late_renewal, MintedTwice),
-    "fence: this epoch": (late_fence, MintedTwice),
-    "fence: issued within": (lost_fence, MintedTwice),
-    "adopt: that epoch": (late_adoption, MintedTwice),
-    "adopt: not being opened": (late_opening, MintedTwice),
-    "layouts: newer": (late_layouts, AssertionError),
-    "archive: newer": (late_archive, AssertionError),
-    "raise: this epoch": (late_raise, MintedTwice),
-    "raise: not fenced": (late_raise_of_a_fence, MintedTwice),
-    "raise: upwards": (late_lower_raise, AssertionError),
+def late_first_deployment(without: str | None) -> None:
+    """A first deployment that another one overtakes takes its items for traces, and would say that d is lost."""
+    world = CheckedWorld(without)
+    late = deployment(world, "a", "late", counters=("c", "d"))
+    run_to(late, op.ScanItems, world.carry_out)
+    first = deployment(world, "a", "first", counters=("c", "d"))
+
+    def c_before_d(operation: op.Operation) -> Any:
+        if isinstance(operation, op.WriteRegister) and operation.new.counter == "d":
+            raise Conflict
+        return world.carry_out(operation)
+
+    while world.item("a", "c") is None:
+        first.step(c_before_d)
+    with suppress(Refused):
+        late.finish(world.carry_out)
+    first.finish(world.carry_out)
+
+
+def _restored(without: str | None, table: str) -> None:
+    """A table at home that was restored would be taken for the one of before, and an old epoch would end once more."""
+    world = CheckedWorld(without)
+    deployed(world, "a")
+    world.keep(table)
+    for _ in range(2):
+        world.lose("a", "recreated", Random(0))
+        world.warm.clear()
+        with suppress(Refused):
+            scheduled_run(world, world.new_id("run"))
+        for _ in range(5):
+            world.mint("a")
+        for name in ("layouts", "mirror"):
+            world.lose(name, "restored" if name == table else "recreated", Random(0))
+
+
+def restored_layouts(without: str | None) -> None:
+    """As `_restored`."""
+    _restored(without, "layouts")
+
+
+def restored_mirror(without: str | None) -> None:
+    """As `_restored`."""
+    _restored(without, "mirror")
+
+
+BY_HAND: dict[str, tuple[Callable[[str | None], None], type[Exception]]] = {
+    "WriteRecord: unchanged": (late_deployment, AssertionError),
+    "WriteRegister: unchanged": (late_register, MintedTwice),
+    "WriteCopy: unchanged": (late_copy, MintedTwice),
+    "WriteRecordCopy: unchanged": (late_record_copy, AssertionError),
+    "FenceItem: that state": (late_fence, MintedTwice),
+    "FenceItem: issued <= :most": (lost_fence, MintedTwice),
+    "RecordLayouts: attribute_not_exists(epoch) OR epoch < :epoch": (late_layouts, AssertionError),
+    "WriteRegister check: attribute_not_exists(layoutsId)": (late_first_deployment, Refused),
+    "identity: of the layouts table": (restored_layouts, MintedTwice),
+    "identity: of the mirror": (restored_mirror, MintedTwice),
+    "RaiseItem: epoch = :epoch": (late_raise, MintedTwice),
+    "RaiseItem: attribute_not_exists(fenced)": (late_raise_of_a_fence, MintedTwice),
+    "RaiseItem: ceiling < :ceiling": (late_lower_raise, AssertionError),
 }
-
-
-def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
-    late = settling(world, "late")
-    late.step(world.carry_out)  # reads the copy
-    deployed(world, "b", "a")
-    world.lose("layouts", "recreated", Random(0))
-    SimulatedCoordinator(admit(None, "restoring")).finish(world.carry_out)  # puts the record back
-
-    late.finish(world.carry_out)
-
-    assert world.layouts.registers["c"].epoch >= 2
-    assert world.mirror.copies["c"].original == world.layouts.registers["c"]

@@ -16,12 +16,12 @@ def world(*regions: str) -> World:
     found = World()
     for region in ("a", "b"):
         found.make_table(region)
-    found.layouts.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(regions)), "c")
+    found.record = DeploymentRecord("layouts 1", "one", 1, "", 1_000, decoded(desired(regions)))
     return found
 
 
 def coordinator() -> SimulatedCoordinator:
-    record = world("a", "b").layouts.record
+    record = world("a", "b").record
     assert record is not None
     return SimulatedCoordinator(reconcile("c", "token", record))
 
@@ -46,4 +46,4 @@ def test_what_meets_another_write_is_tried_again() -> None:
 
     assert conflicting.finish(carry_out).created
     assert len(met) == 2
-    assert tables.layouts.registers["c"].epoch == 1
+    assert tables.registers["c"].epoch == 1

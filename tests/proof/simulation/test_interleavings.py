@@ -13,7 +13,7 @@ from tests.proof.simulation.interleavings import AFTER, Case, explore
 
 def check_end(world: CheckedWorld) -> None:
     """Check that the two coordinators have left nothing to do."""
-    register = world.layouts.registers["c"]
+    register = world.registers["c"]
     assert (register.epoch, register.regions) == (2, AFTER)
     check_outcome(world, Outcome(register, pending=()))
 
@@ -21,12 +21,12 @@ def check_end(world: CheckedWorld) -> None:
 def check_next_run(world: CheckedWorld) -> None:
     """Check what the next scheduled run makes of it, when every region answers."""
     world.unreachable.clear()
-    assert world.layouts.record is not None
-    check_outcome(world, SimulatedCoordinator(reconcile("c", "next", world.layouts.record)).finish(world.carry_out))
+    assert world.record is not None
+    check_outcome(world, SimulatedCoordinator(reconcile("c", "next", world.record)).finish(world.carry_out))
 
 
 def check_outcome(world: CheckedWorld, outcome: Outcome) -> None:
-    record = world.layouts.record
+    record = world.record
     assert record is not None
     check_reconciled(world, RunResult(record, {"c": outcome}))
 
@@ -64,8 +64,8 @@ def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld],
 @pytest.mark.parametrize(
     "case",
     [
-        Case(mints=3, coordinators=ALONE, without="mint: below the ceiling"),
-        pytest.param(Case(mints=2, without="fence: not fenced"), marks=pytest.mark.long),
+        Case(mints=3, coordinators=ALONE, without="Mint: issued < ceiling"),
+        pytest.param(Case(mints=2, without="FenceItem: attribute_not_exists(fenced)"), marks=pytest.mark.long),
     ],
     ids=["alone", "two"],
 )

@@ -1,0 +1,254 @@
+"""Schedules that random ones seldom meet: what goes wrong with a rule taken out (`rules.py`), and doesn't with it."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from random import Random
+
+import pytest
+from coordinate.protocol import operations as op
+from coordinate.protocol.admit import admit
+from coordinate.protocol.model import Copy, Refused
+from coordinate.protocol.run import Create, Grant, RunResult, run
+
+from proof.simulation.checks import CheckedWorld, MintedTwice
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.rules import taken_out
+from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
+from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, mint_all, scheduled_run, settling
+from tests.proof.simulation.test_deletion import create, delete, mint
+
+
+def minting(*regions: str, most: int = 5) -> CheckedWorld:
+    """Return a world in which these regions have minted."""
+    world = CheckedWorld()
+    deployed(world, *regions)
+    mint_all(world, *regions, most=most)
+    return world
+
+
+def forget(world: CheckedWorld, counter: str = "c") -> str:
+    """Lose a counter's register and its copy. Return the id of the loss. No function has seen what was minted."""
+    world.warm.clear()
+    del world.registers[counter], world.copies[counter]
+    with suppress(Refused):
+        if counter == "c":
+            scheduled_run(world, world.new_id("finding"))
+        else:
+            create(world, counter)
+    return world.registers[counter].lost
+
+
+def answer(world: CheckedWorld, regions: Iterable[str], loss: str, above: int | None = None) -> SimulatedCoordinator:
+    """Return the deployment of these regions that answers a loss."""
+    recovery = {"loss": loss} if above is None else {"loss": loss, "above": above}
+    return deployment(world, [*regions], world.new_id("answer"), recovery=recovery)
+
+
+def finish(*runs: SimulatedCoordinator, world: CheckedWorld) -> None:
+    """Let runs go on to their ends, or until they are refused."""
+    for each in runs:
+        with suppress(Refused):
+            each.finish(world.carry_out)
+
+
+def an_old_answer() -> None:
+    """A second loss, for which the number of the first one is too low, would go on by it."""
+    world = minting("a")
+    answer(world, "a", forget(world), 50).finish(world.carry_out)
+    mint_all(world, "a", most=5)
+    world.lose("a", "recreated", Random(0))
+    forget(world)
+    with suppress(Refused):
+        scheduled_run(world)
+    mint_all(world, "a", most=5)
+
+
+def a_region_that_stops_answering() -> None:
+    """It goes on minting, and no register bounds it."""
+    world = minting("a", "b")
+    late = answer(world, "ba", forget(world))
+    run_to(late, op.TakeRunLock, world.carry_out)
+    world.unreachable.add("b")
+    finish(late, world=world)
+    mint_all(world, "a", "b")
+
+
+def a_fence_that_fails() -> None:
+    """A raise from before the loss arrives late, and lifts the old ceiling."""
+    world = minting("a", "b", most=1_000)
+    late = settling(world, "late")
+    run_to(late, op.RaiseItem, world.carry_out)
+    recovering = answer(world, "ba", forget(world))
+    run_to(recovering, op.FenceItem, world.carry_out)
+    world.denied["b"] = "writes"
+    finish(recovering, world=world)
+    world.denied.clear()
+    step_all(late, world.carry_out)
+    mint_all(world, "b", "a")
+
+
+def a_clock_that_was_set_back() -> None:
+    """A register in an epoch before those of the items would be lost again and again."""
+    world = minting("a")
+    answer(world, "a", forget(world)).finish(world.carry_out)
+    world.now -= 10_000
+    answer(world, "a", forget(world)).finish(world.carry_out)
+    mint_all(world, "a", most=1)
+
+
+def a_loss_while_another_one_is_answered() -> None:
+    """The record says that a loss was answered, and no copy says that a register was lost by it: so it asks again."""
+    world = minting("a")
+    for name in ("layouts", "mirror"):
+        world.lose(name, "recreated", Random(0))
+    run_to(deployment(world, "a", "finding"), op.WriteCopy, world.carry_out)
+    for _ in range(2):  # what the first one was told isn't known
+        with suppress(Refused):
+            run_to(answer(world, "a", world.registers["c"].lost), op.TakeRunLock, world.carry_out)
+    world.lose("layouts", "recreated", Random(0))
+    scheduled_run(world)
+
+
+def a_table_that_has_left() -> None:
+    """A restored table of a region that leaves has minted what the present epoch would mint."""
+    world = minting("a", "b")
+    world.keep("b")
+    deployed(world, "a", leaving="b")
+    world.lose("b", "restored", Random(0))
+    world.restart("b")
+    mint_all(world, "b")
+    scheduled_run(world)
+    world.seen_to("b")
+    mint_all(world, "a")
+
+
+def a_region_left_out() -> None:
+    """It mints on, and nothing says how far."""
+    world = minting("a", "b")
+    loss = forget(world)
+    world.unreachable.add("b")
+    finish(answer(world, "a", loss), world=world)
+    mint_all(world, "a", "b")
+
+
+def a_deleted_counter_in_a_restored_table() -> None:
+    """It mints above the limit of the deleted counter before a run holds it. Then the table is lost once more."""
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    create(world)
+    mint(world)
+    world.keep("a")
+    delete(world)
+    answer(world, "ab", forget(world, "e")).finish(world.carry_out)
+    world.lose("a", "restored", Random(0))
+    world.restart("a")
+    mint(world)
+    for name in ("holds", "raises"):
+        scheduled_run(world, name)
+    world.seen_to("a")
+    world.lose("a", "recreated", Random(0))
+    create(world)
+    mint(world)
+
+
+def an_older_register() -> None:
+    """Somebody has put back an older register. The copy knows the limit, which may have been minted up to."""
+    world = minting("a", "b", most=1_000)
+    old = world.registers["c"]
+    scheduled_run(world)  # raises the limit
+    mint_all(world, "a")
+    world.registers["c"] = old
+    world.unreachable.add("a")
+    deployed(world, "b")
+    mint_all(world, "b")
+
+
+def an_older_register_and_its_copy() -> None:
+    """They are from before any item was opened. Their limit isn't the one that regions were given."""
+    world = CheckedWorld()
+    for region in "ab":
+        world.make_table(region)
+    first = deployment(world, "ab", "first")
+    run_to(first, op.HoldItem, world.carry_out)
+    old = world.registers["c"]
+    first.finish(world.carry_out)
+    mint_all(world, "a")
+    scheduled_run(world)  # raises the limit
+    mint_all(world, "a")
+    world.registers["c"] = old
+    world.copies["c"] = Copy(old, world.mirror.id)
+    world.unreachable.add("a")
+    finish(deployment(world, "b", "change"), world=world)
+    mint_all(world, "b")
+
+
+def a_mirror_that_is_lost_too_early() -> None:
+    """The record is put back, but not the registers yet. What the new mirror lacks isn't new."""
+    world = CheckedWorld()
+    deployed(world, "a")
+    create(world)
+    mint(world)
+    world.lose("layouts", "recreated", Random(0))
+    SimulatedCoordinator(admit(None, "restoring")).finish(world.carry_out)
+    for name in ("mirror", "a"):
+        world.lose(name, "recreated", Random(0))
+    world.warm.clear()
+    finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
+    mint(world)
+
+
+def a_copy_that_is_deleted() -> None:
+    """Somebody has deleted a counter's copy while the record is put back, and its items are lost. It isn't new."""
+    world = minting("a")
+    for name in ("layouts", "a"):
+        world.lose(name, "recreated", Random(0))
+    del world.copies["c"]
+    world.warm.clear()
+    with suppress(Refused):
+        scheduled_run(world)
+    world.warm.clear()
+    mint_all(world, "a")
+
+
+def a_table_that_went_back() -> None:
+    """Somebody has put back an older item, in place. What it shows as issued is too low."""
+    world = minting("a")
+    old = world.items("a")["c"]
+    mint_all(world, "a", most=5)
+    world.items("a")["c"] = replace(old)
+    request = Grant("c", went_back=1)
+    SimulatedCoordinator(run(request, "asking", RunResult())).finish(world.carry_out)
+    world.restart("a")
+    mint_all(world, "a", most=5)
+
+
+BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
+    "answer: only of its own loss": (an_old_answer, MintedTwice),
+    "loss: an id of its own": (an_old_answer, MintedTwice),
+    "loss: every region answers": (a_region_that_stops_answering, MintedTwice),
+    "loss: every item is fenced": (a_fence_that_fails, MintedTwice),
+    "loss: an epoch above all that is left": (a_clock_that_was_set_back, Refused),
+    "loss: its copy before the record": (a_loss_while_another_one_is_answered, Refused),
+    "older item: ends the epoch": (a_table_that_has_left, MintedTwice),
+    "trace: as many as the layout has regions": (a_region_left_out, MintedTwice),
+    "deleted: the limit is raised": (a_deleted_counter_in_a_restored_table, MintedTwice),
+    "copy: put back if it is ahead": (an_older_register, MintedTwice),
+    "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
+    "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),
+    "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
+    "went back: above the limit": (a_table_that_went_back, MintedTwice),
+}
+"""Rule → a schedule, and what goes wrong in it without the rule."""
+
+
+@pytest.mark.parametrize("schedule", dict.fromkeys(schedule for schedule, _ in BY_HAND.values()))
+def test_nothing_goes_wrong_with_the_rule(schedule: Callable[[], None]) -> None:
+    schedule()
+
+
+@pytest.mark.parametrize("rule", BY_HAND)
+def test_something_goes_wrong_without(rule: str) -> None:
+    schedule, wrong = BY_HAND[rule]
+    with taken_out(rule), pytest.raises(wrong):
+        schedule()
