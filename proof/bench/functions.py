@@ -4,7 +4,6 @@ import json
 import ssl
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +15,8 @@ from local.engine.inputs import as_json
 from local.paths import ROOT
 from proof.bench.figures import Columns, Figures, compared, medians
 from proof.bench.runtime_api import FunctionError, Runtime, unpack
-from proof.bench.stand_in import Rejected, serving
+from proof.bench.stand_in import serving
+from proof.simulation.dynamodb import Database
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 """It has AWS's runtime and boto3. The one of this process has more, which boto3 would use."""
@@ -61,35 +61,6 @@ def table(figures: Figures) -> str:
     return f"{compared(figures, SUBJECTS, COLUMNS)}\n\nabove the empty function, ours ÷ tutorial: {parts}"
 
 
-class Stub:
-    """As much of DynamoDB as the subjects use, for one counter each, in memory. It counts write units.
-
-    A write of an item up to 1 KB is one (DynamoDB guide, "Capacity unit consumption for write operations").
-    """
-
-    def __init__(self) -> None:
-        self.values: Counter[str] = Counter()
-        self.units = 0
-
-    def answer(self, _: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Mint. A block whose stride is not the item's is `Rejected`: the function learns the stride by that."""
-        if operation != "UpdateItem":
-            raise Rejected("UnknownOperationException", operation)
-        self.units += 1
-        key, values = request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {})
-        numbers = {"stride": 1, "ceiling": MAX_INTEGER, "epoch": 1, "issued": self.values[key]}
-        if ":stride" in values and values[":stride"]["N"] != "1":
-            raise Rejected("ConditionalCheckFailedException", "no", Item=_item(key, numbers))
-        self.values[key] += int(values[":step"]["N"]) if ":step" in values else 1
-        if ":one" in values:
-            return {"Attributes": {"value": {"N": str(self.values[key])}}}
-        return {"Attributes": _item(key, {**numbers, "issued": self.values[key]})}
-
-
-def _item(key: str, numbers: Mapping[str, int]) -> dict[str, Any]:
-    return {"counter": {"S": key}, **{name: {"N": str(number)} for name, number in numbers.items()}}
-
-
 def measure(
     subjects: Iterable[str], rounds: int, requests: int, certificate: Path | None = None, **trusted: str
 ) -> Figures:
@@ -99,18 +70,22 @@ def measure(
     """
     if not PYTHON.exists():
         raise SystemExit("what is compared is not installed; `make .venv-bench/ready` installs it")
-    stub, tls = Stub(), None
+    database, tls = Database(metered=True), None
+    item = {"issued": "0", "stride": "1", "ceiling": str(MAX_INTEGER), "epoch": "1"}
+    counters = database.create(Runtime.region, "bench-counters").items
+    for subject in SUBJECTS:
+        counters[subject] = {"counter": {"S": subject}, **{name: {"N": number} for name, number in item.items()}}
     if certificate is not None:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(certificate)
     runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in subjects}
-    with tempfile.TemporaryDirectory() as folder, serving(stub.answer, tls=tls) as server:
+    with tempfile.TemporaryDirectory() as folder, serving(database, tls=tls) as server:
         unpack(as_json(archive("mint", "aws_client")), Path(folder))
         for _ in range(rounds):
             for subject, made in runs.items():
                 with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": server.url}) as runtime:
                     try:
-                        made.append(_measured(runtime, QUERY.get(subject, ""), requests, stub))
+                        made.append(_measured(runtime, QUERY.get(subject, ""), requests, database))
                     except FunctionError as failed:
                         raise SystemExit(f"{subject} failed: {failed}\n{runtime.log}") from failed
     return medians(runs)
@@ -133,9 +108,9 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
     return Runtime(OTHERS if theirs else folder, subject, handler, variables=variables, python=str(PYTHON))
 
 
-def _measured(runtime: Runtime, query: str, requests: int, stub: Stub) -> dict[str, float]:
+def _measured(runtime: Runtime, query: str, requests: int, database: Database) -> dict[str, float]:
     event = {**json.loads((OTHERS / "event.json").read_text()), "rawQueryString": query}
-    start, clock, units = runtime.start(), time.perf_counter, stub.units
+    start, clock, units = runtime.start(), time.perf_counter, database.writes
     begun = clock()
     integers = _minted(runtime.invoke(event))
     first = clock() - begun
@@ -146,7 +121,7 @@ def _measured(runtime: Runtime, query: str, requests: int, stub: Stub) -> dict[s
         integers += _minted(runtime.invoke(event))
     cpu, peak = runtime.usage()
     found = {"start_ms": start * 1e3, "first_ms": first * 1e3, "cpu_ms": (cpu - before) / requests * 1e3}
-    return found | {"peak_mb": peak} | ({"units": (stub.units - units) / integers} if integers else {})
+    return found | {"peak_mb": peak} | ({"units": (database.writes - units) / integers} if integers else {})
 
 
 def _minted(response: Mapping[str, Any]) -> int:

@@ -26,7 +26,7 @@ from components.settings.args import SETTINGS
 from local.environment import isolate
 from proof.bench import price_list, schedule
 from proof.bench.figures import aligned
-from proof.bench.reconcile import reconciled_world
+from proof.bench.reconcile import StoreInMemory, reconciled
 from tests.components import aws_answers as aws  # what stands for AWS where the program is run without it
 from tests.components.recording import Deployment
 from tests.components.running import PREFIX, THREE, config, deploy
@@ -121,19 +121,19 @@ def metrics(deployment: Deployment) -> set[tuple[str, ...]]:
     (function,) = [made for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-coordinate")]
     variables: Mapping[str, str] = function.inputs["environment"]["variables"]
     regions: list[str] = deployment.outputs["regions"]
-    world = reconciled_world([*regions, "another"], 1, 0, schedule.NOW)
-    world.now += 3600  # so that a rate is known
+    now = schedule.NOW + 3600  # so that a rate is known
+    store = StoreInMemory(reconciled([*regions, "another"], 1, 0, schedule.NOW), regions[0], now)
     statistics = RunStatistics(variables["STACK"], "schedule", RunResult(), dashboard="DASHBOARD" in variables)
 
     def carry_out(operation: Operation) -> Any:
-        answer = world.carry_out(operation)
+        answer = store.carry_out(operation)
         statistics.keep(operation, answer)
         return answer
 
     SimulatedCoordinator(run(ScheduledRun(), "schedule", statistics.result)).finish(carry_out)
     return {
         (directive["Namespace"], metric["Name"], *(line[name] for name in names))
-        for line in documents(statistics, world.now, None)
+        for line in documents(statistics, now, None)
         for directive in line["_aws"]["CloudWatchMetrics"]
         for names in directive["Dimensions"]
         for metric in directive["Metrics"]

@@ -31,6 +31,8 @@ HEALTH_CHECK_FEATURE = Price(1.00, ROUTE_53)
 """HTTPS, a string to find, an interval of 10 seconds, or measured latency."""
 HOSTED_ZONE = Price(0.50, ROUTE_53)
 KEY = Price(1.00, KMS)
+STORED = Price(0.25e-9 + 0.20e-9, DYNAMODB)
+"""A byte in a table of the class "Standard", with point-in-time recovery."""
 
 # For each one.
 KEY_REQUEST = Price(0.03 / 10_000, KMS)

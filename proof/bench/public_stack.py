@@ -14,15 +14,15 @@ import logging
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import Mock, patch
 
-from proof.simulation.world import NOW, SimulatedReceipts, SimulatedTable  # puts `lambda` on the import path
+from proof.bench.stand_in import serving  # puts `lambda` on the import path, for the imports below
 
 # isort: split
 import aws_client.service
@@ -46,15 +46,14 @@ from components.settings.aws_regions import partitions
 from components.settings.rules import MAX_DOMAIN
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.names import MAX_BLOCK, MAX_LISTED
+from global_integers_core.records import history_of, history_text, layouts_key
 from local.apigateway.rest_api import render
 from local.paths import ROOT
 from proof.bench import price_list
-from proof.bench.metered_tables import MeteredTables
 from proof.bench.price import HEALTH_SECONDS
-from proof.bench.reconcile import HOME, NAMES, TENANT, reconciled_world
-from proof.bench.reconcile import world as coordinators_world
-from proof.bench.schedule import MEMORY
-from proof.bench.stand_in import Stored, serving, size_of
+from proof.bench.reconcile import HOME, NAMES, reconciled
+from proof.bench.schedule import MEMORY, NOW
+from proof.simulation.dynamodb import Database
 from tests.components.running import THREE, config, settings
 
 PATIENCE = 60
@@ -93,8 +92,8 @@ UNKNOWN = "x" * 63
 COUNTERS = settings(config(HOME)).max_counters
 """How many the coordinator has."""
 
-USED_UP_TENANT = "tenant-0002"
-"""One of them, of which all regions wait for integers."""
+TENANT, USED_UP_TENANT = "tenant-0001", "tenant-0002"
+"""Two of them. All regions wait for integers of the second one."""
 
 ERROR_LINE = 2_000
 """Bytes of a line in which Lambda's runtime logs an error that a function raises, with its stack trace."""
@@ -168,37 +167,43 @@ def regions() -> list[str]:
     return sorted(found, key=lambda region: (-len(region), region))
 
 
-def tables(counters: int = MAX_LIMIT + 1) -> MeteredTables:
-    """Return the tables of the first of `regions`, of which all have the longest history and the largest integers."""
+def tables(counters: int = MAX_LIMIT + 1) -> Database:
+    """Return the coordinator's tables in `THREE`, and those of the first of `regions`, which has everything largest.
+
+    There, all counters have the longest history and the largest integers.
+    """
     names = regions()
-    model = reconciled_world([*names, "another"], 2, MAX_PAST, NOW)
-    item, recorded = model.tables[names[0]].items[TENANT], model.receipts[names[0]].recorded[TENANT]
-    stride = item.stride
+    database = reconciled([*THREE, "another"], COUNTERS, MAX_PAST, int(time.time()))
+    for region in THREE:
+        items = database.tables[region, NAMES["COUNTERS_TABLE"]].items
+        items[USED_UP_TENANT] = {**items[USED_UP_TENANT], "issued": items[USED_UP_TENANT]["ceiling"]}
+    others = reconciled([*names, "another"], 1, MAX_PAST, NOW)
+    held, receipts = (others.tables[names[0], NAMES[name]] for name in ("COUNTERS_TABLE", "RECEIPTS_TABLE"))
+    database.tables |= {(names[0], NAMES["COUNTERS_TABLE"]): held, (names[0], NAMES["RECEIPTS_TABLE"]): receipts}
+    (item,), (recorded,) = held.items.values(), receipts.items.values()
+    stride = int(item["stride"]["N"])
     last = MAX_INTEGER - MAX_INTEGER % stride
     above = last - 100 * MAX_BLOCK * stride
-    layouts = tuple(layout._replace(base=above - 1000 * (MAX_PAST - at)) for at, layout in enumerate(recorded.layouts))
-    recorded = recorded._replace(layouts=layouts, issued=dict.fromkeys(recorded.issued, above))
-    past = (item.past[0], above) if item.past else None
+    history = history_of(recorded["history"]["S"])
+    layouts = tuple(layout._replace(base=above - 1000 * (MAX_PAST - at)) for at, layout in enumerate(history))
+    recorded |= {name: {"N": str(above)} for name in recorded if name.startswith("issued_")}
+    recorded |= {"history": {"S": history_text(layouts)}}
     usual, used_up, ended = (
-        replace(item, issued=issued, ceiling=ceiling, past=past)
-        for issued, ceiling in ((above + stride, last), (above, above), (last, last))
+        {**item, **{name: {"N": str(number)} for name, number in numbers.items()}}
+        for numbers in (
+            {"issued": above + stride, "ceiling": last, "pastIssued": above},
+            {"issued": above, "ceiling": above, "pastIssued": above},
+            {"issued": last, "ceiling": last, "pastIssued": above},
+        )
     )
-    listed = {f"{number:04}{LONG[4:]}": usual for number in range(counters)}
-    behind = replace(usual, epoch=1, past=None)
-    held = SimulatedTable(
-        "", {BEHIND: behind, LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, **listed}
-    )
-    receipts = SimulatedReceipts(dict.fromkeys((BEHIND, LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN), recorded))
-    home, *others = THREE
-    metered = MeteredTables(coordinators_world([home, *others, "another"], COUNTERS).tables, broken=BROKEN)
-    for region in THREE:
-        items = metered.tables[region, NAMES["COUNTERS_TABLE"]].items
-        waiting = {**items[USED_UP_TENANT].attributes, "issued": items[USED_UP_TENANT].attributes["ceiling"]}
-        items[USED_UP_TENANT] = Stored(waiting, size_of(waiting))
-    for name, records in (("COUNTERS_TABLE", held.records()), ("RECEIPTS_TABLE", receipts.records())):
-        for record in records.values():
-            metered.put(names[0], NAMES[name], record)
-    return metered
+    behind = {name: value for name, value in usual.items() if not name.startswith("past")} | {"epoch": {"N": "1"}}
+    broken = usual | {"issued": {"N": "9" * 38}, "ceiling": {"N": "1" + "0" * 39}}  # no number has so many digits
+    found = {f"{number:04}{LONG[4:]}": usual for number in range(counters)}
+    found |= {BEHIND: behind, LONG: usual, USED_UP: used_up, ALSO_USED_UP: used_up, LAST: ended, BROKEN: broken}
+    held.items = {name: {**attributes, "counter": {"S": name}} for name, attributes in found.items()}
+    keys = map(layouts_key, (BEHIND, LONG, USED_UP, ALSO_USED_UP, LAST, BROKEN))
+    receipts.items = {key: {**recorded, "receipt": {"S": key}} for key in keys}
+    return database
 
 
 def requests() -> Iterator[Sent]:
@@ -281,19 +286,19 @@ EVENT = json.loads((ROOT / "proof" / "bench" / "subjects" / "event.json").read_t
 
 def measured() -> list[Measured]:
     """Send all requests, each to a function that is warm, then let the coordinator grant. Return what came of it."""
-    metered = tables()
-    with _functions(metered):
-        found = [_measured(sent, metered) for sent in requests()]
-        taken = metered.reads, metered.writes
+    database = tables()
+    with _functions(database):
+        found = [_measured(sent, database) for sent in requests()]
+        taken = database.reads, database.writes
         with _log() as written:
             invoked(COORDINATOR, {"grant": USED_UP_TENANT, "count": MAX_BLOCK}, 0)
         grant = Measured(
-            Sent(GRANT, "", "", ""), 200, "", 0, metered.reads - taken[0], metered.writes - taken[1], sum(written)
+            Sent(GRANT, "", "", ""), 200, "", 0, database.reads - taken[0], database.writes - taken[1], sum(written)
         )
     return [*found, grant]
 
 
-def _measured(sent: Sent, metered: MeteredTables) -> Measured:
+def _measured(sent: Sent, database: Database) -> Measured:
     path, _, query = sent.path.partition("?")
     http = {**EVENT["requestContext"]["http"], "method": sent.method, "path": path}
     event = {
@@ -304,7 +309,7 @@ def _measured(sent: Sent, metered: MeteredTables) -> Measured:
         "requestContext": {**EVENT["requestContext"], "http": http},
         "body": sent.body,
     }
-    taken = metered.reads, metered.writes
+    taken = database.reads, database.writes
     with patch.dict(os.environ, sent.environment), _log() as written:
         if not os.environ["OPEN_COUNTERS"]:
             del os.environ["OPEN_COUNTERS"]
@@ -312,15 +317,15 @@ def _measured(sent: Sent, metered: MeteredTables) -> Measured:
     headers = sum(len(f"{name}: {value}\r\n") for name, value in response["headers"].items())
     size = AROUND + headers + len(response["body"].encode())
     media_type = response["headers"]["Content-Type"].partition(";")[0] if response["body"] else ""
-    units = metered.reads - taken[0], metered.writes - taken[1]
+    units = database.reads - taken[0], database.writes - taken[1]
     return Measured(sent, response["statusCode"], media_type, size, *units, sum(written))
 
 
 @contextmanager
-def _functions(metered: MeteredTables) -> Generator[None]:
+def _functions(database: Database) -> Generator[None]:
     """Let both functions use these tables during the block, as AWS does that runs them."""
     build = "9d07b2c4e1f8"
-    with tempfile.NamedTemporaryFile("w") as version, serving(metered.answer) as server:
+    with tempfile.NamedTemporaryFile("w") as version, serving(database) as server:
         version.write(f"1.0.0+{build}")
         version.flush()
         environment = NAMES | {

@@ -1,7 +1,7 @@
 """Measure the coordinator at ten thousand counters in thirty regions: `python -m proof.bench.reconcile`, on Linux.
 
 The function's own handler runs in a process that has one processor, as a Lambda function of 1,769 MB has.
-A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
+DynamoDB in memory (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
 speaks plain HTTP, so TLS is not in the figures. Every counter has had forty layouts before.
 
 A part of the change of all layouts is measured, and the rest is computed from its pace.
@@ -10,11 +10,10 @@ A part of the change of all layouts is measured, and the rest is computed from i
 import json
 import os
 import re
-import resource
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -22,24 +21,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from proof.simulation.world import (  # puts `lambda` on the import path
-    Layouts,
-    Mirror,
-    SimulatedReceipts,
-    SimulatedTable,
-    World,
-)
+from proof.bench.stand_in import CountingDatabase, serving  # puts `lambda` on the import path, for the imports below
 
 # isort: split
+from coordinate.dynamodb.encoding import attributes_of, item_values
+from coordinate.dynamodb.store import Store
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
 from global_integers_core.lattice import Layout
-from global_integers_core.records import Recorded
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 from local.environment import isolate
 from proof.bench.figures import aligned
-from proof.bench.stand_in import KEYS, Stored, StoredTable, Tables, serving, size_of
 from proof.faulty_server import Fault
+from proof.simulation.dynamodb import Database, Table
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -61,14 +57,10 @@ WINDOW = 100_000_000
 ISSUED = 1_234_567
 """Integers that each region has minted in each epoch."""
 
-TENANT = "tenant-0001"
-"""The counter that stands for all but the first."""
-
 NAMES = {
     "LAYOUTS_TABLE": "layouts",
     "MIRROR_TABLE": "mirror",
     "COUNTERS_TABLE": "counters",
-    "ARCHIVE_TABLE": "archive",
     "RECEIPTS_TABLE": "receipts",
 }
 """Environment variable → name of a table."""
@@ -137,27 +129,27 @@ def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
     except CoordinatorError as refused:
         error = str(refused)
     ended, found = time.monotonic(), re.match(r"(\d+) of", error)
+    # getrusage(2) would include the peak of the process that has started this one.
+    peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
     return MeasuredRun(
         ended - began,
         (context.asked or ended) - began,
         time.process_time() - spent,
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        float(peak) / 1024,
         int(found[1]) if found else reply.get("registered", 0),
         error,
     )
 
 
-def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int) -> World:
-    """Return tables in which nothing is left to do. All counters are alike.
+def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> CountingDatabase:
+    """Return tables in which nothing is left to do. All counters are alike, and the first region is at home.
 
     Each of the changes before, up to `MAX_PAST`, has replaced a region: that makes the longest history. The last of
     the names has yet to join.
     """
-    ids = [str(UUID(int=number)) for number in range(1, len(names) + 3)]
-    world = World(layouts=Layouts(ids[0]), mirror=Mirror(ids[1]), now=now)
-    world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids[2:], strict=True)}
-    world.receipts |= {name: SimulatedReceipts() for name in names}
-    assert world.archive is not None
+    database, ids = CountingDatabase(metered=True), [str(UUID(int=number)) for number in range(1, len(names) + 3)]
+    layouts = database.create(names[0], NAMES["LAYOUTS_TABLE"], id_=ids[0])
+    mirror = database.create(names[0], NAMES["MIRROR_TABLE"], id_=ids[1])
     present = tuple(names[:-1])
     each = ISSUED * len(present)
     missing = (1 + epoch % len(present) for epoch in range(1, changes + 1))
@@ -167,36 +159,59 @@ def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int
     limit = base - 1 + WINDOW * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
-    world.layouts.record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, "integers", reconciled=True)
-    world.mirror.record = Copy(world.layouts.record, ids[1])
-    last = {layout.epoch: layout.base + each for layout in past}
-    before = (changes, last.pop(changes)) if past else None
-    recorded = Recorded((*past, register.layout), last)
-    for counter in (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
-        world.layouts.registers[counter] = replace(register, counter=counter)
-        world.mirror.copies[counter] = Copy(world.layouts.registers[counter], ids[1])
-        if past:
-            world.archive.layouts[counter] = past
-        for region, item in wanted_items(register).items():
+    record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True)
+    _put(layouts, [RECORD_KEY], attributes_of(record))
+    _put(layouts, [ADMITTED_KEY], attributes_of(record.admitted))
+    _put(mirror, [RECORD_KEY], attributes_of(Copy(record, ids[1])))
+    every = (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters)))
+    _put(layouts, every, attributes_of(register))
+    _put(mirror, every, attributes_of(Copy(register, ids[1])))
+    last = {issued_in(layout.epoch): {"N": str(layout.base + each)} for layout in past[:-1]}
+    history = {"epoch": {"N": str(register.epoch)}, "history": {"S": history_text((*past, register.layout))}, **last}
+    before = (changes, past[-1].base + each) if past else None
+    items = wanted_items(register)
+    for region, id_ in zip(names, ids[2:], strict=True):
+        table = database.create(region, NAMES["COUNTERS_TABLE"], id_=id_)
+        receipts = database.create(region, NAMES["RECEIPTS_TABLE"], "receipt")
+        if region in items:
+            item = items[region]
             item = replace(item, issued=item.issued + ISSUED * item.stride, past=before)
-            world.tables[region].items[counter], world.receipts[region].recorded[counter] = item, recorded
-    return world
+            _put(table, every, item_values(item))
+            _put(receipts, map(layouts_key, every), history)
+    return database
 
 
-def world(names: Sequence[str], counters: int) -> Tables:
-    """Return the stand-in's tables after `MAX_PAST` changes of layout. Counters share their attributes."""
-    tables, model = Tables(), reconciled_world(names, 2, MAX_PAST, int(time.time()))
-    home = {"LAYOUTS_TABLE": model.layouts, "MIRROR_TABLE": model.mirror, "ARCHIVE_TABLE": model.archive}
-    found: dict[tuple[str, str], Any] = {(names[0], NAMES[name]): table for name, table in home.items()}
-    found |= {(name, NAMES["COUNTERS_TABLE"]): table for name, table in model.tables.items()}
-    found |= {(name, NAMES["RECEIPTS_TABLE"]): table for name, table in model.receipts.items()}
-    for place, table in found.items():
-        made = tables.tables[place] = StoredTable(getattr(table, "id", ""))
-        for key, record in table.records().items():
-            attributes = {name: value for name, value in record.items() if name not in KEYS}
-            tenants = (key.replace(TENANT, f"tenant-{number:04}") for number in range(1, counters))
-            made.items |= dict.fromkeys(tenants if TENANT in key else [key], Stored(attributes, size_of(attributes)))
-    return tables
+def _put(table: Table, names: Iterable[str], attributes: Mapping[str, Any]) -> None:
+    """Put an item of each name. They share the attributes."""
+    table.items.update((name, {**attributes, table.key: {"S": name}}) for name in names)
+
+
+class StoreInMemory(Store):
+    """The real store on tables in memory, for a run at a time that stands still."""
+
+    def __init__(self, database: Database, home: str, now: int) -> None:
+        super().__init__(home, *NAMES.values(), client_of=database.client)
+        self._now = now
+
+    def carry_out(self, operation: op.Operation) -> Any:
+        """Carry out one operation, with the clock and the run lock as `handler.py` has them."""
+        match operation:
+            case op.Clock():
+                return self._now
+            case op.TakeRunLock():
+                return self.run_lock(TOKEN).take(over=True)
+            case op.MayBegin():
+                return True
+            case _:
+                return super().carry_out(operation)
+
+
+def regions_and_another(regions: int) -> list[str]:
+    """Return so many regions, with the home region first, and one that has yet to join."""
+    from components.settings.aws_regions import partitions  # the measured process doesn't need it
+
+    others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
+    return [HOME, *others[:regions]]
 
 
 def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[str, Any]:
@@ -212,54 +227,51 @@ def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[st
         "layoutsLabel": f"{regions[0]} {label}",
         "firstLayoutsLabel": f"{regions[0]} {label}",
         "defaultCounter": "integers",
-        "defaultChosen": False,
+        "recovery": {},
         "tableLabels": dict.fromkeys(regions, label),
     }
 
 
-def change(names: Sequence[str], tables: Tables) -> dict[str, Any]:
+def change(names: Sequence[str], database: Database) -> dict[str, Any]:
     """Return the event of a deployment that replaces the last but one of the regions by the last one."""
     *stay, leaves, comes = names
-    label = tables.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
+    label = database.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
     return {"desired": asked([*stay, comes], [leaves], label), "follows": TOKEN, "requested": int(time.time())}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print how long the runs take."""
-    from components.settings.aws_regions import partitions  # the measured process doesn't need it
-
     parser = ArgumentParser(prog="python -m proof.bench.reconcile", description=__doc__)
     parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
     parser.add_argument("--regions", type=int, default=REGIONS, help="how many (default: %(default)s)")
     parser.add_argument("--part", type=float, default=120, help="seconds of the change that are measured (120)")
     parser.add_argument("--conflicts", type=float, default=0, help="the share of transactions that conflict (0)")
     options = parser.parse_args(arguments)
-    others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
-    names = [HOME, *others[: options.regions]]
+    names = regions_and_another(options.regions)
     processors = sorted(os.sched_getaffinity(0))[:2]  # if there is only one, both share it
     os.sched_setaffinity(0, processors[-1:])
-    tables = world(names, options.counters)
-    tables.conflicts = options.conflicts
+    database = reconciled(names, options.counters, MAX_PAST, int(time.time()))
+    database.metered, database.conflicts = False, options.conflicts
     conflicts = f"; {options.conflicts:.0%} of transactions conflict" if options.conflicts else ""
     print(
         f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout{conflicts}\n"
     )
     with (
-        serving(tables.answer, DELAYS) as server,
+        serving(database, DELAYS) as server,
         ProcessPoolExecutor(1, get_context("spawn"), begin, (server.url, processors[0])) as coordinator,
     ):
         rows = [["a quiet run", "seconds", "processor seconds", "memory MB", "calls"]]
         for name in ("cold", "warm"):
-            tables.calls.clear()
+            database.calls.clear()
             quiet = coordinator.submit(run, SCHEDULED).result()
             if quiet.error or quiet.done != options.counters:
                 raise SystemExit(f"{quiet.done} of {options.counters} counters: {quiet.error}")
             measured = (f"{quiet.seconds:.0f}", f"{quiet.processor:.1f}", f"{quiet.memory:.0f}")
-            rows.append([name, *measured, f"{tables.calls.total():,}"])
+            rows.append([name, *measured, f"{database.calls.total():,}"])
         print(aligned(rows, names=True), flush=True)
-        tables.calls.clear()
+        database.calls.clear()
         spent = time.process_time()
-        changed = coordinator.submit(run, change(names, tables), RESERVE / 1000 + options.part).result()
+        changed = coordinator.submit(run, change(names, database), RESERVE / 1000 + options.part).result()
         spent = time.process_time() - spent
     if not changed.done:
         raise SystemExit(f"no counter was changed in {options.part:.0f} s: {changed.error}")
@@ -268,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = -(-options.counters // in_a_run)
     left = options.counters - (runs - 1) * in_a_run
     minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + changed.scanned + left / pace) / 60
-    calls = (tables.calls.total() - tables.calls["Scan"]) / changed.done
+    calls = (database.calls.total() - database.calls["Scan"]) / changed.done
     # The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs had
     # it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
     columns = {
