@@ -44,7 +44,7 @@ class PythonFunction(pulumi.ComponentResource):
     """The number of the version that was published last."""
     code: str
     """The version of its code, like `1.0.0+3f2a9c81d0b7`."""
-    build: pulumi.Output[str]
+    build: str
     """12 digits that change with its code and its settings, but are the same in all regions. The function knows them:
     so it is noticed if a version was published without a change."""
     digest: pulumi.Output[str]
@@ -65,7 +65,7 @@ class PythonFunction(pulumi.ComponentResource):
         role_name: str,
         handler: str,
         code: pulumi.AssetArchive,
-        environment: Mapping[str, pulumi.Input[str]],
+        environment: Mapping[str, str],
         own_environment: Mapping[str, pulumi.Input[str]],
         statements: pulumi.Input[Sequence[Mapping[str, Any]]],
         memory_size: int,
@@ -86,7 +86,7 @@ class PythonFunction(pulumi.ComponentResource):
         )
         self.code = version_in(code)
         described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
-        self.build = pulumi.Output.from_input(environment).apply(lambda known: _digest([*described, dict(known)])[:12])
+        self.build = _digest([*described, dict(environment)])[:12]
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(

@@ -86,7 +86,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 rate=settings.api_gateway_rate,
                 burst=settings.api_gateway_burst,
                 table=made.counter.table,
-                default_counter=coordinator.default_counter,
+                default_counter=settings.default_counter,
                 after=[made.release],
                 opts=child,
             )
@@ -149,7 +149,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             if domain.gateway_url is not None:
                 self.domain_gateway_url = _once_reconciled(reconciled, domain.gateway_url)
         self.counters = reconciled["counters"]
-        self.default_counter = coordinator.default_counter
+        self.default_counter = pulumi.Output.from_input(settings.default_counter)
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
@@ -159,7 +159,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         Callers of a wave reach its new versions once all of them have passed their checks. Each region has a check of
         its own: it runs when this region's function has changed, not when another one has.
         """
-        args, child = _counter_args(settings, coordinator.default_counter), pulumi.ResourceOptions(parent=self)
+        args, child = _counter_args(settings), pulumi.ResourceOptions(parent=self)
         after: Sequence[pulumi.Resource] = coordinator.ready
         deployed: dict[str, _Deployed] = {}
         for wave in settings.waves:
@@ -216,7 +216,6 @@ def _coordinator_args(settings: Settings) -> CoordinatorArgs:
         kms_keys=settings.kms_keys,
         roles=settings.roles,
         protect=settings.protect,
-        counters=settings.counters,
         default_counter=settings.default_counter,
         environment={
             **({"MAX_COUNTERS": str(settings.max_counters)} if settings.open_counters else {}),
@@ -227,14 +226,14 @@ def _coordinator_args(settings: Settings) -> CoordinatorArgs:
     )
 
 
-def _counter_args(settings: Settings, default_counter: pulumi.Output[str]) -> RegionalCounterArgs:
+def _counter_args(settings: Settings) -> RegionalCounterArgs:
     return RegionalCounterArgs(
         names=settings.names,
         home=settings.home,
         roles=settings.roles,
         protect=settings.protect,
         code=archive("mint", "aws_client"),
-        environment={"DEFAULT_COUNTER": default_counter, **minting_environment(vars(settings))},
+        environment={"DEFAULT_COUNTER": settings.default_counter, **minting_environment(vars(settings))},
         memory_size=settings.memory_size,
         log_retention_days=settings.log_retention_days,
         reserved_concurrency=settings.reserved_concurrency,

@@ -19,7 +19,6 @@ class ResourceNames:
         self.receipts_table = f"{prefix}-receipts"
         self.layouts_table = f"{prefix}-layouts"
         self.mirror_table = f"{prefix}-mirror"
-        self.archive_table = f"{prefix}-archive"
         self.mint_function = f"{prefix}-mint"
         self.coordinate_function = f"{prefix}-coordinate"
         """The coordinator's role is called the same."""

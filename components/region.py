@@ -47,7 +47,7 @@ class RegionalCounterArgs:
     protect: bool
     """Whether the tables of regions that stay can't be deleted."""
     code: pulumi.AssetArchive
-    environment: Mapping[str, pulumi.Input[str]]
+    environment: Mapping[str, str]
     memory_size: int
     log_retention_days: int
     reserved_concurrency: int

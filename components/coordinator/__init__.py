@@ -1,4 +1,4 @@
-"""What exists only in the home region: the layouts table, its mirror, the archive, the coordinator, its schedule."""
+"""What exists only in the home region: the layouts table, its mirror, the coordinator, its schedule."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,7 @@ from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
 from .deployment import (
-    StoredRecord,
     at_home,
-    default_counter,
-    if_known,
     record_in,
     request,
     same_home,
@@ -103,9 +100,8 @@ class CoordinatorArgs:
     roles: Roles
     protect: bool
     """Whether its tables can't be deleted."""
-    counters: Sequence[str]
     default_counter: str
-    """The one that was chosen for `/`, or empty."""
+    """What `/` mints from, and checks ask for."""
     environment: Mapping[str, str]
     """Variables of its function, besides the names of what it uses."""
     schedule_minutes: int
@@ -120,8 +116,6 @@ class Coordinator(pulumi.ComponentResource):
     Each of these runs is registered where its method is called.
     """
 
-    default_counter: pulumi.Output[str]
-    """What `/` mints from."""
     function: PythonFunction
     ready: list[pulumi.Resource]
     """What a call of the coordinator by an alias needs."""
@@ -135,31 +129,26 @@ class Coordinator(pulumi.ComponentResource):
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         names, home, protect, key = args.names, args.home, args.protect, args.kms_keys.get(args.home, "")
-        self._name, self._home, self._chosen = name, home, bool(args.default_counter)
+        self._name, self._home, self._default_counter = name, home, args.default_counter
         layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
-        # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
         arn = layouts.arn.apply(lambda arn: at_home(arn, home))
-        layouts_name = pulumi.Output.all(layouts.name, arn).apply(
-            lambda both: unchanged_name(both[0], names.layouts_table)
-        )
         self._layouts_label = pulumi.Output.all(layouts.stream_label, arn).apply(lambda both: f"{home} {both[0]}")
         self.witness = pulumi.Stash(
             f"{name}-first-layouts",
             input=self._layouts_label,
             opts=pulumi.ResourceOptions(parent=self, protect=protect),
         )
-        home_table = partial(table, region=home, parent=self, protect=protect, kms_key=key, after=[self.witness])
-        mirror = home_table(f"{name}-mirror", names.mirror_table)
-        archived = home_table(f"{name}-archive", names.archive_table)
+        mirror = table(
+            f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key, after=[self.witness]
+        )
         # The ARN is unknown until the table exists. Until then nothing is read.
         read = partial(record_in, parent=self)
         self._record = arn.apply(read)
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        # So a preview reads the mirror also where the layouts table is about to be made again.
-        found = if_known(self._record, StoredRecord)
-        self._known = found.apply(lambda record: record or mirror.arn.apply(read))
-        self.default_counter = self._known.apply(
-            lambda record: default_counter(args.default_counter, args.counters, record)
+        self._copy = mirror.arn.apply(read)
+        # Where one of these is refused, nothing that names a table is changed: no function, and no policy of one.
+        layouts_name = pulumi.Output.all(layouts.name, self._record, self._copy).apply(
+            lambda all_: unchanged_name(all_[0], names.layouts_table)
         )
         self.function = PythonFunction(
             f"{name}-coordinate",
@@ -177,27 +166,23 @@ class Coordinator(pulumi.ComponentResource):
                 "STACK": names.prefix,
                 **args.environment,
             },
-            own_environment={
-                "LAYOUTS_TABLE": layouts_name,
-                "MIRROR_TABLE": mirror.name,
-                "ARCHIVE_TABLE": archived.name,
-            },
-            statements=pulumi.Output.all(layouts.arn, mirror.arn, archived.arn, layouts_name).apply(
-                lambda known: [*_statements(names, *known[:3]), *use_keys([*args.kms_keys.values()])]
+            own_environment={"LAYOUTS_TABLE": layouts_name, "MIRROR_TABLE": mirror.name},
+            statements=pulumi.Output.all(layouts.arn, mirror.arn, layouts_name).apply(
+                lambda known: [*_statements(names, *known[:2]), *use_keys([*args.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
             log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        self.ready = [layouts, mirror, archived, self.function.policy]
+        self.ready = [layouts, mirror, self.function.policy]
         if protect:
-            for each, its in {"layouts": layouts, "mirror": mirror, "archive": archived}.items():
+            for each, its in {"layouts": layouts, "mirror": mirror}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
         checked = self._invocation(
             "self",
-            pulumi.Output.all(digest=self.function.digest, build=self.function.build).apply(
-                lambda known: canonical({"self": known})
+            self.function.digest.apply(
+                lambda digest: canonical({"self": {"digest": digest, "build": self.function.build}})
             ),
             [self.function.function],
             qualifier=self.function.version,
@@ -271,8 +256,7 @@ class Coordinator(pulumi.ComponentResource):
     ) -> pulumi.Resource:
         asked: dict[str, pulumi.Input[Any]] = {
             "region": region.name,
-            "counter": self.default_counter,
-            **({"chosen": True} if self._chosen else {}),
+            "counter": self._default_counter,
             "code": mint.code,
             "build": mint.build,
             "version": mint.version,
@@ -302,10 +286,9 @@ class Coordinator(pulumi.ComponentResource):
             self,
             desired,
             self._record,
-            self._known,
+            self._copy,
             tables,
             protect=protect,
-            default_counter=self.default_counter,
             layouts_label=self._layouts_label,
             first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._home)),
         )
@@ -345,7 +328,7 @@ def _agreed(result: Any) -> str:
     return result
 
 
-def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive_arn: str) -> list[dict[str, Any]]:
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls.
 
     The regions' tables are named in any region: a region that leaves the layout must still be fenced when the
@@ -357,14 +340,12 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str, archive
     own = f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
     aliases = ["lambda:GetAlias", "lambda:UpdateAlias"]
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
-    copies = ["GetItem", "PutItem", "Scan", "DeleteItem", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
-    past = ["GetItem", "UpdateItem", "DescribeTable"]
     recorded = ["GetItem", "UpdateItem"]
     return [
         allow([f"dynamodb:{action}" for action in registers], layouts_arn),
         allow([f"dynamodb:{action}" for action in copies], mirror_arn),
-        allow([f"dynamodb:{action}" for action in past], archive_arn),
         allow([f"dynamodb:{action}" for action in items], f"{in_any_region}/{names.counters_table}"),
         allow([f"dynamodb:{action}" for action in recorded], f"{in_any_region}/{names.receipts_table}"),
         # With or without a qualifier: which of them AWS compares differs by action.

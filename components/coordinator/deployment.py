@@ -34,10 +34,6 @@ class StoredRecord:
     requested: int
     """When it was requested, in seconds since 1970."""
     desired: Mapping[str, Any]
-    default_counter: str
-    """What `/` mints from."""
-    default_before: str
-    """What it minted from before; "" if that has never changed."""
     reconciled: bool
     counters: Mapping[str, Any]
     """Name → its `epoch` and `base`; empty until it is carried out."""
@@ -45,58 +41,47 @@ class StoredRecord:
     """The largest of their present epochs; 0 until it is carried out."""
 
 
-def record_of(item: str) -> StoredRecord:
-    """Read the record from its item: a JSON object of DynamoDB attributes."""
-    attributes = json.loads(item)
-    report = json.loads(attributes["report"]["S"])
-    return StoredRecord(
-        token=attributes["token"]["S"],
-        number=int(attributes["number"]["N"]),
-        follows=attributes["follows"]["S"],
-        requested=int(attributes["requested"]["N"]),
-        desired=json.loads(attributes["desired"]["S"]),
-        default_counter=attributes["defaultCounter"]["S"],
-        default_before=attributes["defaultBefore"]["S"],
-        reconciled=attributes["reconciled"]["BOOL"],
-        counters=report.get("counters", {}),
-        window=report.get("window", 0),
-    )
-
-
-def default_counter(chosen: str, counters: Sequence[str], record: StoredRecord | None) -> str:
-    """Return what `/` is to mint from: as the settings say, or as before; at the first deployment, the first counter.
-
-    `chosen` is the setting `defaultCounter`, "" if it isn't set.
+def record_of(item: str, table: str) -> StoredRecord:
+    """Read the record from its item in a table: a JSON object of DynamoDB attributes.
 
     Raises:
-        SettingsError: that is no counter of the settings any more; or it has changed once, and isn't chosen.
+        RunError: an attribute is missing that every version since 1.0.0 writes.
     """
-    if record and record.default_before and not chosen:
-        raise SettingsError(
-            f"defaultCounter: / was changed from {record.default_before!r} to {record.default_counter!r}, so the "
-            f"settings must always name its counter. Set it to {record.default_counter!r}, or to the other one"
+    attributes = json.loads(item)
+    try:
+        desired, report = (json.loads(attributes[name]["S"]) for name in ("desired", "report"))
+        _ = desired["recovery"]
+        return StoredRecord(
+            token=attributes["token"]["S"],
+            number=int(attributes["number"]["N"]),
+            follows=attributes["follows"]["S"],
+            requested=int(attributes["requested"]["N"]),
+            desired=desired,
+            reconciled=attributes["reconciled"]["BOOL"],
+            counters=report.get("counters", {}),
+            window=report.get("window", 0),
         )
-    default = chosen or (record.default_counter if record else counters[0])
-    if default not in counters:
-        raise SettingsError(
-            f"counters: / mints from {default!r}, which isn't in the list. Put it back; or name the counter that / is "
-            f"to mint from as defaultCounter, such as {counters[0]!r}: from that one, callers of / may get "
-            "integers that they got before"
-        )
-    return default
+    except KeyError as error:
+        raise pulumi.RunError(
+            f"the deployment record in {table} was written by a version before 1.0.0, which this one can't read; "
+            "deploy a new stack"
+        ) from error
 
 
-def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> str:
+def event(desired: Mapping[str, Any], record: StoredRecord | None, copy: StoredRecord | None, now: int) -> str:
     """Return the event of a deployment, as canonical JSON. `now` is in seconds since 1970.
 
     If the record asks for the same, this is the event that it was admitted by. Where that has succeeded, Pulumi sees
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
-    at any age. Otherwise the event is a new one.
+    at any age. Otherwise the event is a new one. It follows the record, or its `copy` in the mirror, which is about to
+    be put back, if the layouts table has none, or one that was written in another table.
     """
-    follows, requested = (record.token if record else ""), now
-    if record and record.desired == desired:
-        follows, requested = record.follows, record.requested
-    return canonical({"desired": desired, "follows": follows, "requested": requested})
+    if record and record.desired["layoutsLabel"] == desired["layoutsLabel"]:
+        copy = record
+        if record.desired == desired:
+            return canonical({"desired": desired, "follows": record.follows, "requested": record.requested})
+    known = copy or record
+    return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
 
 
 MOST = 10
@@ -108,9 +93,9 @@ PUT_BACK = "the layouts table has no record of the last deployment, and gets its
 
 BOTH_LOST = "the layouts table and the mirror were lost"
 
-ASKS = f"{BOTH_LOST}: the coordinator will ask for floors (docs/runbook.md#two-losses-at-once)"
+ASKS = f"{BOTH_LOST}: the coordinator will say how to answer (docs/runbook.md#two-losses-at-once)"
 
-FLOORS = f"{BOTH_LOST}: counters begin above their floors"
+ANSWERED = f"{BOTH_LOST}: counters go on by the answer in recovery"
 
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
@@ -129,15 +114,14 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         same = all(before.get(key) == desired[key] for key in desired)
         again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
-    before_that, default = record.default_counter, desired["defaultCounter"]
-    if default != before_that:
-        yield (
-            f"/ will mint from {default} instead of {before_that}: its callers may get integers that they got before"
-        )
+    default, earlier = desired["defaultCounter"], before["defaultCounter"]
+    if default != earlier:
+        yield f"/ will mint from {default} instead of {earlier}: its callers may get integers that they got before"
     yield from _epochs(desired, record)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
+    answer = desired["recovery"]
     lists = {
         "joining": _without(desired["regions"], before["regions"]),
         "leaving": [region for region in gone if region in desired["leaving"]],
@@ -145,13 +129,20 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
         "no longer in the settings, but still minting": _without(existing, desired["counters"]),
-        "floors": [f"{counter} {n:,}" for counter, n in sorted(floors.items())],
+        "floors": [_floor(counter, n, record) for counter, n in sorted(floors.items())],
+        "recovery": [answer["loss"]] if answer and answer != before["recovery"] else [],
     }
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
     for key, words in NUMBERS.items():
         if before[key] != desired[key]:
             later = " (from each counter's next epoch on)" if key == "window" and desired[key] < before[key] else ""
             yield f"{words}: {before[key]:,} → {desired[key]:,}{later}"
+
+
+def _floor(counter: str, floor: int, record: StoredRecord) -> str:
+    """Return a new floor, and whether its counter is above it already. `*` has no counter of its own."""
+    base = record.counters.get(counter, {}).get("base", 0)
+    return f"{counter} {floor:,}" + (f" has no effect: it is at {base:,} already" if base >= floor else "")
 
 
 def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
@@ -188,17 +179,16 @@ def request(
     parent: pulumi.Resource,
     desired: Mapping[str, Any],
     record: pulumi.Output[StoredRecord | None],
-    mirrored: pulumi.Output[StoredRecord | None],
+    copy: pulumi.Output[StoredRecord | None],
     tables: Mapping[str, aws.dynamodb.Table],
     *,
     protect: bool,
-    default_counter: pulumi.Output[str],
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    `desired` is what the settings ask for (`desired_state_of`), `mirrored` the record or else its copy in the mirror.
+    `desired` is what the settings ask for (`desired_state_of`), `copy` the mirror's copy of the record.
     The event also has the stream labels of the tables, so that a recreated table changes it. The output fails if a
     protected region would be deleted without having left.
     `layouts_label` is the home region with the label of its layouts table, `first_layouts_label` what it was when the
@@ -209,35 +199,34 @@ def request(
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
-        record, mirrored, labels, default, layouts_label, first_layouts_label = resolved
-        asked = {**desired, "tableLabels": labels, "defaultCounter": default}
+        record, copy, labels, layouts_label, first_layouts_label = resolved
         if record:
-            text = changes(asked, record)
-        elif mirrored:
+            text = changes({**desired, "tableLabels": labels}, record)
+        elif copy:
             text = PUT_BACK
         elif not first_layouts_label:
             text = ""  # the first deployment
         elif layouts_label == first_layouts_label:
             text = NO_RECORD
         else:
-            text = FLOORS if desired["floors"] else ASKS
+            text = ANSWERED if desired["recovery"] else ASKS
         if text:
             pulumi.log.info(text, resource=parent)
 
     def event_of(resolved: Sequence[Any]) -> str:
-        record, default, labels, layouts_label, first_layouts_label = resolved
+        record, copy, labels, layouts_label, first_layouts_label = resolved
         of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
-        return event({**desired, "defaultCounter": default, **of_tables}, record, int(time.time()))
+        return event({**desired, **of_tables}, record, copy, int(time.time()))
 
     if pulumi.runtime.is_dry_run():
         # What the deployment will create has no label yet, and no record.
         known = {region: if_known(label, str) for region, label in labels.items()}
-        records = [if_known(found, StoredRecord) for found in (record, mirrored)]
-        texts = [if_known(text, str) for text in (default_counter, layouts_label, first_layouts_label)]
+        records = [if_known(found, StoredRecord) for found in (record, copy)]
+        texts = [if_known(text, str) for text in (layouts_label, first_layouts_label)]
         pulumi.Output.all(*records, pulumi.Output.from_input(known), *texts).apply(say)
-    return pulumi.Output.all(
-        record, default_counter, pulumi.Output.from_input(labels), layouts_label, first_layouts_label
-    ).apply(event_of)
+    return pulumi.Output.all(record, copy, pulumi.Output.from_input(labels), layouts_label, first_layouts_label).apply(
+        event_of
+    )
 
 
 def same_home(label: str, home: str) -> str:
@@ -280,7 +269,7 @@ def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRe
         opts=pulumi.InvokeOutputOptions(parent=parent),
     )
     item = found.apply(lambda found: cast("str | None", found.item))
-    return item.recover(_missing).apply(lambda item: record_of(item) if item else None)
+    return item.recover(_missing).apply(lambda item: record_of(item, table_arn.rpartition("/")[2]) if item else None)
 
 
 def _missing(error: Exception) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import cast
 
 import pulumi
 import pulumi_aws as aws
@@ -40,7 +39,7 @@ class Gateway(pulumi.ComponentResource):
         rate: int,
         burst: int,
         table: aws.dynamodb.Table,
-        default_counter: pulumi.Output[str],
+        default_counter: str,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -57,9 +56,9 @@ class Gateway(pulumi.ComponentResource):
             ),
             opts=child,
         )
-        body = pulumi.Output.all(table.arn, self.role.arn, default_counter).apply(
-            lambda known: json.dumps(
-                document(names.gateway_api, region, *cast("list[str]", known), signed=signed), sort_keys=True
+        body = pulumi.Output.all(table.arn, self.role.arn).apply(
+            lambda arns: json.dumps(
+                document(names.gateway_api, region, arns[0], arns[1], default_counter, signed=signed), sort_keys=True
             )
         )
         api = aws.apigateway.RestApi(

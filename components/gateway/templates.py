@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from global_integers_core.names import COUNTER_NAME, PREFETCH_HEADERS, PREFETCH_WORDS
+from global_integers_core.names import COUNTER_NAME, DELETED, PREFETCH_HEADERS, PREFETCH_WORDS
 
 NO_COUNTER = "/"
 NO_KEY = ""
@@ -116,7 +116,8 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
 #set($message = "$!input.path('$.message')")
 #set($ceiling = "$!input.path('$.Item.ceiling.N')")
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-#if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
+#set($held = "$!input.path('$.Item.held.S')")
+#if($type.contains('ConditionalCheckFailed') && ($held == '{DELETED}' || "$!input.path('$.Item.stride.N')" == ''))
 {missing}
 #elseif($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.fenced.BOOL')" == 'true')
 {fenced}

@@ -56,6 +56,7 @@ def settings_of(
         settings,
         reserved_concurrency=settings.reserved_concurrency or (-1 if settings.signed else PUBLIC_CONCURRENCY),
         floors={counter: whole(floor) for counter, floor in settings.floors.items()},
+        recovery={key: whole(value) if key == "above" else value for key, value in settings.recovery.items()},
         alarms=thresholds(settings),
         waves=waves(settings, findings),
         callers=callers(settings, findings),
@@ -91,8 +92,9 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "regions": list(settings.regions),
         "leaving": list(settings.leaving),
         "counters": [*settings.counters, CHECK_COUNTER],
-        "defaultChosen": bool(settings.default_counter),
+        "defaultCounter": settings.default_counter,
         "floors": dict(settings.floors),
+        "recovery": dict(settings.recovery),
         "window": settings.window,
         "headroom": settings.headroom,
         "scheduleMinutes": settings.schedule_minutes,
@@ -126,7 +128,6 @@ def fitting(settings: Settings) -> int:
     home = f"{settings.home} {LABEL}"
     others = {
         "counters": [CHECK_COUNTER],
-        "defaultCounter": max(settings.counters, key=len),
         "tableLabels": dict.fromkeys(regions, LABEL),
         "layoutsLabel": home,
         "firstLayoutsLabel": home,

@@ -15,8 +15,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
-from global_integers_core.names import COUNTER_NAME
-
 from ..names import ResourceNames
 from .subjects import Access, Region, Roles
 
@@ -101,12 +99,16 @@ class GlobalIntegersArgs:
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
     """The counters, each an independent sequence of integers."""
-    default_counter: Setting[str] = setting("", pattern=COUNTER_NAME, wanted="a counter's name", example="integers")
-    """The [counter at `/`](api.md#the-default-counter). By default the first of `counters` at the first deployment.
-    Once set, it must stay."""
+    default_counter: Setting[str] = setting("integers")
+    """The [counter at `/`](api.md#the-default-counter), one of `counters`."""
     floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
-    """Counter → integer, up to 2^52. The counter never again mints below it, so a floor can't be lowered. `*` stands
-    for all counters without one."""
+    """Counter → integer, up to 2^52, at which a new counter begins. One that is below jumps up to it, and never goes
+    back. `*` stands for all counters without one."""
+    recovery: Setting[Mapping[str, Any]] = setting(
+        {}, wanted="loss and above", example={"loss": "loss-8f14e45fceea167a", "above": 120_000}
+    )
+    """The answer to a [loss of two tables](runbook.md#two-losses-at-once). `loss` is its id in the refusal; `above`, if
+    that asks for it, an integer up to 2^53 − 2^32 above which nothing was ever minted."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
     """Regions [being removed](runbook.md#remove-a-region). Their URLs return 410; their tables are no longer protected.
     A region neither here nor in `regions` is deleted."""

@@ -5,17 +5,23 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from global_integers_core.lattice import MAX_FLOOR
-from global_integers_core.names import COUNTER_NAME, RESERVED, reserved
+from global_integers_core.lattice import MAX_ABOVE, MAX_FLOOR
+from global_integers_core.names import COUNTER_NAME, LOSS_ID, RESERVED, reserved
 
 from ..monitoring.alarms import ALARMS
 from ..names import MAX_ROLE_NAME, PREFIX
-from .args import HOST, Settings
+from .args import HOST, SETTINGS, Settings
 from .aws_regions import check_regions, partitions
 from .values import Findings, did_you_mean, whole
 
 ALL = "*"
 """In `callers`: all callers, or all counters. In `floors` and `alarms`: all that aren't named."""
+
+SHOWN = 10
+"""How many counters are named where one is missing."""
+
+RECOVERY = SETTINGS["recovery"].metadata["allowed"].example
+"""All that it may have."""
 
 MAX_DOMAIN = 64
 """ACM API reference, RequestCertificate: the longest `DomainName`. So a name with a region in front always fits into
@@ -55,16 +61,34 @@ def check_counters(settings: Settings, findings: Findings) -> None:
                 "path of a Function URL.",
             )
     default = settings.default_counter
-    if default and default not in settings.counters:
-        findings.wrong(
-            "default_counter",
-            default,
-            f"is not in {findings.key('counters')}{did_you_mean(default, settings.counters)}",
-        )
+    if settings.counters and default not in settings.counters:
+        first, key = settings.counters[:SHOWN], findings.key("default_counter")
+        listed = ", ".join(first) + ", …" * (len(settings.counters) > SHOWN)
+        hint = did_you_mean(default, settings.counters) or f"; set {key} to one of them, such as {first[0]!r}"
+        findings.wrong("default_counter", default, f"is not in {findings.key('counters')} ({listed}){hint}")
     for counter, floor in settings.floors.items():
         if counter != ALL:
             _check_counter("floors", counter, findings)
         findings.integer(f"floors.{counter}", floor, 1, MAX_FLOOR, f"1 to {MAX_FLOOR} (2^52)")
+
+
+def check_recovery(settings: Settings, findings: Findings) -> None:
+    """Check the answer to a loss."""
+    printed = "the refusal of the last deployment printed it"
+    unknown = settings.recovery.keys() - {*RECOVERY}
+    for key in sorted(unknown):
+        findings.add(
+            f"recovery.{key}", f"there is no such key{did_you_mean(key, RECOVERY) or '; there are loss, above'}"
+        )
+    if "loss" in settings.recovery:
+        loss = settings.recovery["loss"]
+        if not isinstance(loss, str) or not LOSS_ID.fullmatch(loss):
+            findings.wrong("recovery.loss", loss, f"is not the id of a loss, like {RECOVERY['loss']}; {printed}")
+    elif settings.recovery and not unknown:
+        findings.add("recovery", f"has no loss; {printed}: {findings.example('recovery', RECOVERY)}")
+    if "above" in settings.recovery:
+        above = f"0 to {MAX_ABOVE} (2^53 − 2^32)"
+        findings.integer("recovery.above", settings.recovery["above"], 0, MAX_ABOVE, above)
 
 
 def _check_counter(name: str, counter: str, findings: Findings) -> None:
@@ -259,7 +283,7 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
 
 
 CHECKS = (
-    *(check_regions, check_domain, check_counters, check_alarms, check_alarm_topics),
+    *(check_regions, check_domain, check_counters, check_recovery, check_alarms, check_alarm_topics),
     *(check_keys, check_budget, check_prefix),
 )
 """In the order of what they report."""

@@ -8,9 +8,10 @@ import (
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		integers, err := globalintegers.NewGlobalIntegers(ctx, "integers", &globalintegers.GlobalIntegersArgs{
-			Home:     "us-east-1",
-			Regions:  []string{"us-east-1", "eu-west-1"},
-			Counters: []string{"orders", "invoices"},
+			Home:           "us-east-1",
+			Regions:        []string{"us-east-1", "eu-west-1"},
+			Counters:       []string{"orders", "invoices"},
+			DefaultCounter: pulumi.StringRef("orders"),
 		})
 		if err != nil {
 			return err

@@ -7,7 +7,8 @@ import pulumi_aws as aws
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
 
 REGIONS = ["us-east-1", "eu-west-1"]
-integers = GlobalIntegers("integers", GlobalIntegersArgs("us-east-1", REGIONS, counters=["orders"], prefix="shop"))
+settings = GlobalIntegersArgs("us-east-1", REGIONS, counters=["orders"], default_counter="orders", prefix="shop")
+integers = GlobalIntegers("integers", settings)
 role = aws.iam.Role("checkout", name="shop-checkout", assume_role_policy=Path("trust.json").read_text())
 aws.iam.RolePolicy("checkout", name="mint", role=role.name, policy=Path("mint.json").read_text())
 for region in REGIONS:

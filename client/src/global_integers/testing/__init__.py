@@ -69,7 +69,7 @@ class Stack:
 
         Args:
             regions: their AWS names, 1 to 64. Only their form is checked.
-            counters: their names, as in the setting `counters`; the first one is the default counter.
+            counters: their names; the first one is the default counter.
             max_counters: callers may create counters while there are fewer; 0: they may not (`openCounters` is off).
 
         Raises:
