@@ -34,7 +34,7 @@ PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
 
 
-AT_HOME = ("layouts", "mirror", "archive")
+AT_HOME = ("layouts", "mirror")
 
 
 class Deployed:
@@ -70,8 +70,7 @@ class Deployed:
     @property
     def at_home(self) -> dict[str, str]:
         """The tables that only the home region has: what each is, and its name."""
-        tables = (self.names.layouts_table, self.names.mirror_table, self.names.archive_table)
-        return dict(zip(AT_HOME, tables, strict=True))
+        return dict(zip(AT_HOME, (self.names.layouts_table, self.names.mirror_table), strict=True))
 
     def functions(self) -> list[tuple[str, str]]:
         """Return region and name of every function."""

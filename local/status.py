@@ -9,7 +9,7 @@ from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, cast
 
-from global_integers_core.names import LIVE_ALIAS
+from global_integers_core.names import DELETED, LIVE_ALIAS
 
 from .apigateway import GATEWAY
 from .aws_clients import found
@@ -174,8 +174,9 @@ def _document(body: str | bytes) -> Mapping[str, Any]:
 
 
 def _counters(counters: Mapping[str, Any]) -> list[str]:
-    lines = [f"counter {name}: {phase(register)}" for name, register in sorted(counters.items())[:MOST_COUNTERS]]
-    more = len(counters) - MOST_COUNTERS
+    there = {name: said for name, register in sorted(counters.items()) if (said := phase(register)) != DELETED}
+    lines = [f"counter {name}: {said}" for name, said in [*there.items()][:MOST_COUNTERS]]
+    more = len(there) - MOST_COUNTERS
     return [*lines, f"… and {more} more counters"] if more > 0 else lines
 
 

@@ -9,7 +9,7 @@ from textwrap import indent
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, DELETED
 
 from ..aws_clients import Aws
 from ..paths import LocalError
@@ -319,10 +319,12 @@ def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
 
 
 def phase(register: dict[str, Any]) -> str:
-    """Return a counter's epoch in words, and the regions that don't mint in it yet."""
+    """Return a counter's epoch in words, and the regions that don't mint in it yet; `DELETED` if there is none."""
     try:
+        if loss := register["lost"]["S"]:
+            return f"its register is lost ({loss}); regions mint what they still have"
         if not register["regions"]["L"]:
-            return "deleted; the rest of it goes an hour later"
+            return DELETED
         epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
         regions = [region["S"] for region in register["regions"]["L"]]
         ids = register.get("ids", {}).get("L", ())
