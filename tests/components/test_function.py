@@ -72,7 +72,9 @@ def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functio
 
 
 def test_the_coordinators_journal_is_kept_for_a_year(signed: Deployment) -> None:
-    deployment = deploy(config(HOME, logRetentionDays=731, counters=["orders", "a"], reservedConcurrency=7))
+    deployment = deploy(
+        config(HOME, logRetentionDays=731, counters=["a", "orders"], defaultCounter="orders", reservedConcurrency=7)
+    )
 
     assert (retention(signed, "coordinate"), retention(signed, "mint")) == ({365}, {14})
     assert (retention(deployment, "coordinate"), retention(deployment, "mint")) == ({731}, {731})

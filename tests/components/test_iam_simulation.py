@@ -89,7 +89,7 @@ QUALIFIERS = ("", "$LATEST", "1", "7", "deployments", "minting", "live")
 MINTS = [function("mint", region, qualifier) for region in THREE for qualifier in QUALIFIERS]
 COORDINATES = [function("coordinate", HOME, qualifier) for qualifier in QUALIFIERS]
 ALL_TABLES = [table(name, region) for region in THREE for name in ("counters", "receipts")] + [
-    table(name) for name in ("layouts", "mirror", "archive")
+    table(name) for name in ("layouts", "mirror")
 ]
 GONE = [table(name, "us-west-2") for name in ("counters", "receipts")]
 """Of a region that the program no longer knows. It must still be fenced."""
@@ -109,8 +109,7 @@ MUST: dict[str, list[Request]] = {
     ],
     "coordinate": [
         *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DeleteItem DescribeTable", table("layouts")),
-        *requests("dynamodb:GetItem PutItem Scan DeleteItem DescribeTable", table("mirror")),
-        *requests("dynamodb:GetItem UpdateItem DescribeTable", table("archive")),
+        *requests("dynamodb:GetItem PutItem Scan DescribeTable", table("mirror")),
         *requests(
             "dynamodb:GetItem PutItem UpdateItem Scan DeleteItem DescribeTable",
             *(name for name in (*ALL_TABLES, *GONE) if name.endswith("-counters")),

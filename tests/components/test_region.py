@@ -177,7 +177,6 @@ def test_each_table_is_where_it_belongs(signed: Deployment) -> None:
     assert tables == {
         (f"{PREFIX}-layouts", HOME),
         (f"{PREFIX}-mirror", HOME),
-        (f"{PREFIX}-archive", HOME),
         *((f"{PREFIX}-counters", region) for region in THREE),
         *((f"{PREFIX}-receipts", region) for region in THREE),
     }
@@ -185,8 +184,8 @@ def test_each_table_is_where_it_belongs(signed: Deployment) -> None:
 
 def test_tables_are_protected_unless_it_is_turned_off(signed: Deployment, public: Deployment) -> None:
     for deployment, protected in ((signed, True), (public, False)):
-        assert [table.inputs["deletionProtectionEnabled"] for table in deployment.of(TABLE)] == [protected] * 9
-        assert [table.protect for table in deployment.of(TABLE)] == [protected] * 9
+        assert [table.inputs["deletionProtectionEnabled"] for table in deployment.of(TABLE)] == [protected] * 8
+        assert [table.protect for table in deployment.of(TABLE)] == [protected] * 8
     assert {resource.type for resource in signed.resources if resource.protect} == {TABLE, STASH}
 
 

@@ -91,7 +91,9 @@ def test_a_preview_knows_what_pulumi_knows() -> None:
 
     found = run(Mocks(), known, preview=True)
 
-    assert {name for name, is_known in found.items() if is_known} == {"regions", "layout", "coordinator"}
+    assert {name for name, is_known in found.items() if is_known} == {
+        *("regions", "layout", "defaultCounter", "coordinator")
+    }
 
 
 class Others(pulumi.runtime.Mocks):
@@ -209,7 +211,7 @@ def form(value: Any) -> Any:
 @pytest.mark.long
 @pytest.mark.server
 def test_the_outputs_are_those_of_a_deployment(local_aws: Aws) -> None:
-    settings = {**SHOWN, "counters": ["orders", "tickets"], "floors": {"tickets": 1000, "*": 7}, "window": 5_000_000}
+    settings = {**SHOWN, "counters": ["integers", "tickets"], "floors": {"tickets": 1000, "*": 7}, "window": 5_000_000}
 
     def program() -> None:
         for name, output in shop(**settings).items():

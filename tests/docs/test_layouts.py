@@ -9,8 +9,10 @@ from coordinate.protocol.model import MAX_PAST
 from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from proof.simulation.schedule import COORDINATORS
-from proof.simulation.world import ALIVE, CONDITIONS, DEFAULTS, RULES
 from tests.docs.test_defaults import DEFAULTS as SETTINGS
+from tests.proof.simulation.test_conditions import BY_HAND, BY_SEARCH
+from tests.proof.simulation.test_losses import FOUND
+from tests.proof.simulation.test_rules_by_hand import BY_HAND as RULES_BY_HAND
 from tests.proof.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
@@ -22,7 +24,7 @@ WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
     [
         f"{sum(LOSSES.values()):,} random schedules",
         f"up to {WORDS[COORDINATORS]} coordinators",
-        f"Each of the {len(CONDITIONS)} conditions and {len((*RULES, *DEFAULTS, *ALIVE))} rules is taken out",
+        f"Each of the {len({*BY_SEARCH, *BY_HAND, *RULES_BY_HAND, *FOUND})} conditions and rules is taken out",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
         f"For {REGION_SECONDS} seconds (at the first deployment, for up to {FIRST_SECONDS // 60} minutes)",
@@ -40,8 +42,8 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
 @pytest.mark.parametrize(
     "phase",
     [
-        *("created", "begun", "joined", "granted", "put back", "deleting", "deleted"),
-        *("unknown", "unreachable", "throttled", "denied"),
+        *("created", "begun", "joined", "granted", "put back", "lost", "deleting"),
+        *("stray", "unreachable", "throttled", "denied"),
     ],
 )
 def test_the_phases_of_the_log_are_named(phase: str) -> None:

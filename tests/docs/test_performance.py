@@ -51,7 +51,12 @@ def test_a_leased_integer_costs_hardly_a_request() -> None:
 
 @pytest.mark.long
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
-    assert f"```text\n{schedule.table()}\n```" in PAGE
+    table = schedule.table()
+    one, _, _, deleted, *_, most = (float(line.split()[-1]) for line in table.splitlines()[1:])
+
+    assert f"```text\n{table}\n```" in PAGE
+    assert f"10,000 deleted counters add ${deleted - one:.2f}:" in PAGE
+    assert f"a month costs [${most:.0f} with a run every five minutes]" in (ROOT / "docs" / "layouts.md").read_text()
 
 
 def test_the_smallest_schedules_price_is_on_other_pages() -> None:

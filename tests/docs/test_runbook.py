@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from coordinate.metrics import OF_ALARMS
-from coordinate.protocol.refusals import lost_layouts, stray
+from coordinate.protocol.refusals import lost_everything, stray
 
 from components.coordinator.deployment import (
     StoredRecord,
@@ -34,8 +34,8 @@ def desired(*regions: str) -> dict[str, Any]:
         "leaving": [],
         "counters": ["integers"],
         "defaultCounter": "integers",
-        "defaultChosen": False,
         "floors": {},
+        "recovery": {},
         "tableLabels": tables,
     } | numbers
 
@@ -47,8 +47,6 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
         "",
         0,
         asked_for,
-        "integers",
-        "",
         reconciled=True,
         counters={"integers": {"epoch": 1, "base": 1}},
         window=100,
@@ -58,7 +56,7 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
 @pytest.mark.parametrize(
     ("heading", "refusal", "end"),
     [
-        ("Two losses at once", lost_layouts("<id>"), "but there was a deployment:"),
+        ("Two losses at once", lost_everything("<id>", {}), "but there was a deployment:"),
         ("A stray item", stray("integers", "the layouts table"), "can't be read"),
     ],
 )

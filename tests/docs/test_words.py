@@ -18,8 +18,9 @@ from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.dynamodb.run_lock import RunLock
 from coordinate.metrics import UNITS
 from coordinate.protocol.model import Copy, Item
-from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult, reply
+from coordinate.protocol.scan import TablesScan
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.grants import _may_ask as may_ask
@@ -30,9 +31,9 @@ from components.global_integers import GlobalIntegers
 from components.settings.args import SETTINGS
 from components.settings.values import camel
 from global_integers_core.lattice import Layout
-from global_integers_core.records import Recorded, layouts_key
+from global_integers_core.records import Recorded
 from local.paths import ROOT
-from proof.simulation.world import Archive, SimulatedReceipts
+from proof.simulation.world import RECORDED
 from tests.lambda_.coordinate.sample_records import record, register
 
 RETIRED = {
@@ -187,9 +188,8 @@ STORED: Mapping[str, Any] = {
     "admitted": attributes_of(record("a").admitted),
     "register": attributes_of(register("a")),
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
-    "item": item_values(Item(1, 1, 1, 2, fenced=True, opening="token", past=(1, 1))),
-    "layouts": SimulatedReceipts({"c": Recorded((Layout(1, 1, ("a",)),), {0: 1})}).records()[layouts_key("c")],
-    "archive": Archive({"c": (Layout(1, 1, ("a",)),)}).records()["c"],
+    "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", table="a 1", past=(1, 1))),
+    "layouts": {"receipt": {}, **RECORDED.encode(Recorded((Layout(1, 1, ("a",)),), {0: 1}))},
 }
 """What the tables have → its attributes."""
 
@@ -225,7 +225,7 @@ def written_run_lock() -> dict[str, Any]:
 def replies() -> dict[str, Any]:
     """Return all that the coordinator may reply."""
     outcome = Outcome(register("a", "b"), ("b",), created=True)
-    scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
+    scan = TablesScan(stray={"y": ("a",)})
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
     of_releases = ("checked", "released", "unmoved", "paused", "back", "stay", "reason")
     without_run = dict.fromkeys((*of_releases, "position", "perSecond", "unreachable", "next"), "a")

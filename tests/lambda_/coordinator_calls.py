@@ -14,6 +14,8 @@ from aws_client.service import DynamoDB, ServiceError, set_deadline
 from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
+from components.coordinator.deployment import StoredRecord, event
+from components.coordinator.deployment import record_of as stored_record_of
 from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 from local.aws_clients import Aws
@@ -101,7 +103,7 @@ def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, A
 
 def _written() -> dict[str, list[tuple[str, Any]]]:
     everywhere = [os.environ[name] for name in ("COUNTERS_TABLE", "RECEIPTS_TABLE")]
-    at_home = [os.environ[name] for name in ("LAYOUTS_TABLE", "MIRROR_TABLE", "ARCHIVE_TABLE")]
+    at_home = [os.environ[name] for name in ("LAYOUTS_TABLE", "MIRROR_TABLE")]
     found: dict[str, list[tuple[str, Any]]] = {}
     for region in (*REGIONS, "us-west-2"):
         tables = [*everywhere, *(at_home if region == HOME else ())]
@@ -119,6 +121,7 @@ def deployment(
     counters: list[str] | None = None,
     leaving: list[str] | None = None,
     floors: dict[str, Any] | None = None,
+    recovery: dict[str, Any] | None = None,
     window: int = 100_000_000,
     headroom: int = 10_000,
     schedule_minutes: int = 5,
@@ -132,6 +135,7 @@ def deployment(
         counters: by default `integers`.
         leaving: regions that are out of the layout, but not deleted yet.
         floors: by counter, or by `*`.
+        recovery: the answer to a loss.
         window: integers a region.
         headroom: integers after a fence.
         schedule_minutes: between two scheduled runs.
@@ -145,6 +149,7 @@ def deployment(
         "leaving": leavers,
         "counters": counters or ["integers"],
         "floors": floors or {},
+        "recovery": recovery or {},
         "window": window,
         "headroom": headroom,
         "scheduleMinutes": schedule_minutes,
@@ -152,16 +157,15 @@ def deployment(
         "layoutsLabel": home,
         "firstLayoutsLabel": home if first is None else first,
         "defaultCounter": (counters or ["integers"])[0],
-        "defaultChosen": "*" in (floors or {}),  # after a loss, both are needed
     }
-    found = _called(HOME, "GetItem", TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
-    item = found.get("Item")
-    if item is None:
-        return {"desired": desired, "follows": "", "requested": int(time.time())}
-    record = record_of(item)
-    if record.reconciled and json.loads(record.desired.text) == desired:
-        return {"desired": desired, "follows": record.follows, "requested": record.requested}
-    return {"desired": desired, "follows": record.token, "requested": int(time.time())}
+    record, its_copy = (_stored(os.environ[table]) for table in ("LAYOUTS_TABLE", "MIRROR_TABLE"))
+    return json.loads(event(desired, record, its_copy, int(time.time())))
+
+
+def _stored(table: str) -> StoredRecord | None:
+    """Return the record, or its copy in the mirror, as the program reads it."""
+    found = _called(HOME, "GetItem", TableName=table, Key={"counter": {"S": RECORD_KEY}}).get("Item")
+    return stored_record_of(json.dumps(found), table) if found else None
 
 
 def home_now() -> str:

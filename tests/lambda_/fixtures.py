@@ -31,7 +31,6 @@ class Stack:
     counters: str
     layouts: str
     mirror: str
-    archive: str
     receipts: str
     monkeypatch: pytest.MonkeyPatch
     """Undone when the tables are deleted."""
@@ -68,7 +67,6 @@ class Ask(Protocol):
 TABLES = {
     (HOME, "layouts"): "counter",
     (HOME, "mirror"): "counter",
-    (HOME, "archive"): "counter",
     **{(region, "counters"): "counter" for region in (*REGIONS, "us-west-2")},
     **{(region, "receipts"): "receipt" for region in (*REGIONS, "us-west-2")},
 }
@@ -101,7 +99,6 @@ def empty_tables(aws: Any, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "COUNTERS_TABLE": "counters",
         "LAYOUTS_TABLE": "layouts",
         "MIRROR_TABLE": "mirror",
-        "ARCHIVE_TABLE": "archive",
         "RECEIPTS_TABLE": "receipts",
         "DEFAULT_COUNTER": "integers",
         **minting_environment(),
@@ -118,7 +115,7 @@ def empty_tables(aws: Any, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
                     make_table(aws, region, table, key)
     have_at_hand(aws)
     forget()
-    yield Stack(aws, "counters", "layouts", "mirror", "archive", "receipts", monkeypatch)
+    yield Stack(aws, "counters", "layouts", "mirror", "receipts", monkeypatch)
     forget()
 
 

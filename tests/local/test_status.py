@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from global_integers_core.names import LOSS_ID
 from local.aws_clients import Aws
 from local.paths import command
 from proof.faulty_server import Fault, Request, Response, Server, json_response
@@ -224,8 +225,8 @@ def test_up_lets_a_new_receipts_table_know_its_layouts(fresh: Machine) -> None:
 
 def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
     up(fresh, HOME, OTHER)
-    lost = fresh.run("lose", HOME, "--layouts", "--mirror", "--archive").stdout
-    names = [f"global-integers-dev-{table} in {HOME}" for table in ("layouts", "mirror", "archive", "counters")]
+    lost = fresh.run("lose", HOME, "--layouts", "--mirror").stdout
+    names = [f"global-integers-dev-{table} in {HOME}" for table in ("layouts", "mirror", "counters")]
     assert lost.startswith("".join(f"lost: table {name}\n" for name in names))
     assert f"{names[-1]} is lost already; to recreate it: " in fresh.run("lose", HOME).stderr
     assert fresh.run("lose", OTHER, "--receipts").returncode == 0
@@ -241,19 +242,20 @@ def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
     assert found[OTHER][0] == "mints in epoch 1, with stride 2", "its offset is known from the lost tables only"
     assert found[OTHER][1].startswith("its receipts table is lost; to recreate it: ")
     gone = [line.partition(";")[0] for line in found[""] if "lost" in line]
-    assert gone == [f"the {table} table is lost" for table in ("layouts", "mirror", "archive")]
+    assert gone == [f"the {table} table is lost" for table in ("layouts", "mirror")]
     assert not [line for line in found[""] if line.startswith("counter ")]
     refused = fresh.run("up", *BOTH)
     assert (refused.returncode, "Neither the layouts table" in refused.stderr) == (1, True)
     unfinished = said(fresh)[""][1]
     assert "the last `up` was interrupted, or failed. To continue it, or to read why: " in unfinished
     assert shlex.split(unfinished)[-len(BOTH) :] == [*BOTH], "as it was called"
-    floors = ('floors={"*": 1000000000}', "defaultCounter=integers")
-    assert fresh.up(HOME, OTHER, settings=floors).returncode == 0
+    (loss,) = {*LOSS_ID.findall(refused.stderr)}
+    answer = f'recovery={{"loss": "{loss}", "above": 1000000000}}'
+    assert fresh.up(HOME, OTHER, settings=(answer,)).returncode == 0
     found = said(fresh)
     assert (found[HOME], found[OTHER]) == (mints(1), mints(2))
     assert "not finished" not in "".join(found[""])
-    assert fresh.up(HOME, OTHER, settings=("defaultCounter=integers",)).returncode == 0
+    assert fresh.up(HOME, OTHER).returncode == 0
 
 
 def test_processes_that_serve_gateways_and_domain_are_asked_for(fresh: Machine) -> None:

@@ -28,7 +28,7 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy
 TWO = THREE[:2]
 RECONCILE = "integers-coordinator-reconcile"
 WITNESS = "integers-coordinator-first-layouts"
-AT_HOME = 10 + 3 + 4 + 6
+AT_HOME = 9 + 2 + 4 + 6
 """Its own and the policies of its tables, its aliases with their retries, and the regions' checks and releases."""
 
 
@@ -53,7 +53,7 @@ def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) 
     deployment = public_domain
     needed = {r.urn for r in (*deployment.of(FUNCTION), *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}
 
-    assert len(needed) == 4 + 9
+    assert len(needed) == 4 + 8
     needed.add(deployment.one(POLICY, role=f"{PREFIX}-coordinate", name="next").urn)
     assert needed <= deployment.reconcile().dependencies
 
@@ -144,7 +144,6 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
     assert {name: value for name, value in variables.items() if name != "BUILD"} == {
         "LAYOUTS_TABLE": f"{PREFIX}-layouts",
         "MIRROR_TABLE": f"{PREFIX}-mirror",
-        "ARCHIVE_TABLE": f"{PREFIX}-archive",
         "COUNTERS_TABLE": f"{PREFIX}-counters",
         "RECEIPTS_TABLE": f"{PREFIX}-receipts",
         "MINT_FUNCTION": f"{PREFIX}-mint",

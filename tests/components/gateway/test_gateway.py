@@ -158,7 +158,6 @@ def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
         key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
         table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
         check = aws.sns.Topic("check", name="check", region=HOME)
-        default = pulumi.Output.from_input("integers")
         Gateway(
             "gateway",
             settings.region(HOME),
@@ -168,7 +167,7 @@ def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
             rate=1,
             burst=1,
             table=table,
-            default_counter=default,
+            default_counter="integers",
             after=[check],
             opts=pulumi.ResourceOptions(),
         )

@@ -8,8 +8,9 @@ import pulumi
 import pytest
 from coordinate.metrics import RunStatistics, documents
 from coordinate.protocol.model import Item
-from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult
+from coordinate.protocol.scan import TablesScan
 
 from components.monitoring import Monitoring
 from components.monitoring.alarms import ALARMS

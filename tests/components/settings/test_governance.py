@@ -43,7 +43,7 @@ def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
 def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -> None:
     tables, groups = ruled.of(TABLE), ruled.of(LOG_GROUP)
 
-    assert (len(tables), len(groups)) == (2 * len(TWO) + 3, len(TWO) + 1)
+    assert (len(tables), len(groups)) == (2 * len(TWO) + 2, len(TWO) + 1)
     for table in tables:
         assert table.inputs["serverSideEncryption"] == {"enabled": True, "kmsKeyArn": KEYS[table.inputs["region"]]}
     for group in groups:

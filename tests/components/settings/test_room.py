@@ -15,7 +15,7 @@ from components.settings import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, Setting
 from components.settings import desired_state_of as desired_state_of_settings
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.values import canonical
-from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_ABOVE, MAX_INTEGER
 from local.paths import ROOT
 from tests.components.running import HOME
 
@@ -23,6 +23,7 @@ ALL = [region for region, partition in partitions().items() if partition == "aws
 FEW, MANY = ["eu-west-1", "ap-southeast-2"], [region for region in ALL if region not in WITHOUT_FUNCTION_URLS]
 ID = "3f2b1c9a-8d47-4e51-9c0b-7a6d5e4f3b21"
 """As long as any table's."""
+ANSWER = {"loss": f"loss-{'f' * 16}", "above": MAX_ABOVE}
 
 
 def named(count: int, length: int) -> list[str]:
@@ -30,8 +31,8 @@ def named(count: int, length: int) -> list[str]:
 
 
 def accepted(regions: Sequence[str], counters: Sequence[str]) -> Settings:
-    more = {"home": HOME, "regions": regions, "leaving": [HOME], "counters": counters, "floors": {"*": 2**52}}
-    return settings_of(more, "integers-test")
+    more = {"home": HOME, "regions": regions, "leaving": [HOME], "counters": counters, "default_counter": counters[0]}
+    return settings_of({**more, "floors": {"*": 2**52}, "recovery": ANSWER}, "integers-test")
 
 
 def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
@@ -44,21 +45,21 @@ def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
 def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     """The record of these settings, and what became of each counter: every number is the largest there is."""
     regions = (*settings.regions, *settings.leaving)
-    home, default = f"{settings.home} {LABEL}", max(settings.counters, key=len)
+    home = f"{settings.home} {LABEL}"
     desired = {
         **desired_state_of_settings(settings),
         "tableLabels": dict.fromkeys(regions, LABEL),
         "layoutsLabel": home,
         "firstLayoutsLabel": home,
-        "defaultCounter": default,
     }
     own, ids, token = tuple(settings.regions), tuple(ID for _ in settings.regions), f"{'f' * 16}/999"
     register = Register("", ID, MAX_EPOCH, own, ids, MAX_INTEGER, MAX_INTEGER, window=10**12, granted=10**10)
     outcomes = {
         counter: Outcome(replace(register, counter=counter), regions, created=True) for counter in desired["counters"]
     }
-    record = DeploymentRecord(ID, token, MAX_INTEGER, token, 10**10, desired_state_of(canonical(desired)), default)
+    record = DeploymentRecord(ID, token, MAX_INTEGER, token, 10**10, desired_state_of(canonical(desired)))
     record = replace(record, reconciled=True, restored=True, first_epoch=MAX_EPOCH, first_base=MAX_INTEGER)
+    record = replace(record, answered=ANSWER["loss"], above=MAX_ABOVE)
     return replace(record, report=note(outcomes, record)), outcomes
 
 

@@ -20,13 +20,14 @@ ROLE = "arn:aws:iam::123456789012:role"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/7d1e"
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THREE}
 TOPIC = "arn:aws:sns:us-east-1:123456789012:operators"
+LOSS = "loss-c9f0f895fb98ab91"
 
 
 def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
     settings = config(
         *("us-east-1", "eu-wset-1", "us-east-1"),
         home="moon",
-        counters=["Orders", "a", "a"],
+        counters=["Orders", "a", "a", "integers"],
         authorization="none",
         memorySize="much",
         logRetentionDays=15,
@@ -205,7 +206,10 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
     ("setting", "expected"),
     [
         ({"counters": []}, "counters: the list is empty; at least one"),
-        ({"counters": ["orders", "a", "orders"]}, "counters: 'orders' is listed 2 times; each may be listed once"),
+        (
+            {"counters": ["orders", "integers", "orders"]},
+            "counters: 'orders' is listed 2 times; each may be listed once",
+        ),
         ({"counters": "orders"}, "counters: 'orders' is not a list of strings"),
         ({"counters": ["orders", 2024]}, "counters: 2024 is not a string; put it in quotes"),
         # what exists
@@ -262,11 +266,11 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"budget": 5, "alarmEmails": ["a" * 41 + "@b.example"]}, f"budget: '{'a' * 41}@b.example' has 51 characters"),
         # counters
         (
-            {"counters": ["orders", "ping"]},
+            {"counters": ["integers", "ping"]},
             "counters: 'ping' can't be a new counter's name: API Gateway has another use for the path /p",
         ),
-        ({"counters": ["sping"]}, "counters: 'sping' can't be a new counter's name"),
-        ({"counters": ["counter"]}, "counters: 'counter' can't be a new counter's name"),
+        ({"counters": ["integers", "sping"]}, "counters: 'sping' can't be a new counter's name"),
+        ({"counters": ["integers", "counter"]}, "counters: 'counter' can't be a new counter's name"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "authorization": "NONE"}, "callers: needs authorization: AWS_IAM"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "apiGateway": True}, "callers: can't be used with apiGateway"),
         ({"callers": {"shop": ["orders"]}}, "callers: 'shop' is not the ARN of a role or a user, like arn:aws:iam::"),
@@ -302,8 +306,34 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"waves": [["us-east-1"], ["us-east-1"]]}, "waves: 'us-east-1' is listed 2 times; each may be listed once"),
         ({"waves": [["first", "us-east-1"]]}, "waves: 'us-east-1' is listed 2 times; each may be listed once"),
         ({"waves": [["rest"], ["rest"]]}, "waves: 'rest' is listed 2 times; each may be listed once"),
+        # the default counter
+        (
+            {"counters": ["orders", "invoices"]},
+            "defaultCounter: 'integers' is not in counters (orders, invoices); set defaultCounter to one of them, such",
+        ),
+        ({"defaultCounter": ""}, "defaultCounter: '' is not in counters (integers); set defaultCounter to one of them"),
+        ({"defaultCounter": "integer"}, "defaultCounter: 'integer' is not in counters (integers); did you mean 'integ"),
+        (
+            {"counters": [f"c{n}" for n in range(11)]},
+            "(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, …); set defaultCounter to",
+        ),
+        # the answer to a loss
+        ({"recovery": LOSS}, f"recovery: '{LOSS}' is not an object of loss and above: in Pulumi.test.yaml, global"),
+        (
+            {"recovery": {"above": 5}},
+            "recovery: has no loss; the refusal of the last deployment printed it: in Pulumi.",
+        ),
+        ({"recovery": {"los": LOSS}}, "recovery.los: there is no such key; did you mean 'loss'?"),
+        ({"recovery": {"loss": LOSS, "floor": 1}}, "recovery.floor: there is no such key; there are loss, above"),
+        ({"recovery": {"loss": LOSS[:-1]}}, f"recovery.loss: '{LOSS[:-1]}' is not the id of a loss, like loss-8f14e45"),
+        ({"recovery": {"loss": 12_345_678}}, "recovery.loss: 12345678 is not the id of a loss, like loss-8f14e45fceea"),
+        (
+            {"recovery": {"loss": LOSS, "above": 2**53 - 2**32 + 1}},
+            "recovery.above: 9007194959773697 is out of range; 0 to 9007194959773696 (2^53 − 2^32) are allowed",
+        ),
+        ({"recovery": {"loss": LOSS, "above": "5"}}, "recovery.above: '5' is not an integer; 0 to 9007194959773696"),
         # the counter of the check
-        ({"counters": ["-check"]}, "'-check' is not a counter's name"),
+        ({"counters": ["integers", "-check"]}, "'-check' is not a counter's name"),
         ({"floors": {"-check": 5}}, "'-check' is not a counter's name"),
     ],
 )
@@ -319,7 +349,10 @@ def test_the_refusal_says_what_is_allowed(setting: dict[str, Any], expected: str
     [
         {"memorySize": 128, "logRetentionDays": 1},
         {"memorySize": 10_240, "logRetentionDays": 3653},
-        *({"counters": [name]} for name in ("0", "a" * 63, "a_b-c")),
+        *({"counters": ["integers", name]} for name in ("0", "a" * 63, "a_b-c")),
+        {"counters": ["orders"], "defaultCounter": "orders"},
+        {"recovery": {"loss": LOSS}},
+        *({"recovery": {"loss": LOSS, "above": above}} for above in (0, 2**53 - 2**32)),
         {"domain": LONG},
         {"domain": "xn--bcher-kva.example.com"},
         {"domain": "a.b.c-1.example.com", "hostedZone": "c-1.example.com."},
@@ -383,7 +416,7 @@ def test_a_name_that_does_not_do_is_never_renamed(stack: str) -> None:
 def test_all_names_begin_with_the_prefix_and_differ() -> None:
     names = ResourceNames("shop-dev")
     made = [
-        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table, names.archive_table),
+        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table),
         names.schedule_rule,
         *(names.mint_function, names.coordinate_function, names.gateway_api, names.alarms_topic, names.alarm("errors")),
         *(role(region) for role in (names.mint_role, names.gateway_role) for region in THREE),
@@ -402,12 +435,15 @@ def of_a_program(**more: Any) -> dict[str, Any]:
 
 def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
     """Pulumi's protocol has one type of number, a double."""
-    found = settings_of(of_a_program(memory_size=512.0, floors={"integers": 5e6}), "p")
+    answer = {"loss": LOSS, "above": 7.0}
+    found = settings_of(of_a_program(memory_size=512.0, floors={"integers": 5e6}, recovery=answer), "p")
 
-    args = GlobalIntegersArgs(**of_a_program(memory_size=512, floors={"integers": 5_000_000}))
+    more = {"floors": {"integers": 5_000_000}, "recovery": {"loss": LOSS, "above": 7}}
+    args = GlobalIntegersArgs(**of_a_program(memory_size=512, **more))
     assert found == settings_of(args, "p")
     assert isinstance(found.memory_size, int)
     assert isinstance(found.floors["integers"], int)
+    assert isinstance(found.recovery["above"], int)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
         "leaving": [],
         "counters": ["c"],
         "defaultCounter": "c",
-        "defaultChosen": "*" in settings.get("floors", {}),  # after a loss, both are needed
         "floors": {},
+        "recovery": {},
         "window": WINDOW,
         "headroom": 10,
         "scheduleMinutes": 5,
@@ -47,9 +47,7 @@ def record(
 ) -> DeploymentRecord:
     """Return a record with its number as its token, if no other is given."""
     asked = desired(*regions, **settings)
-    return DeploymentRecord(
-        layouts_id, token or token_of(number), number, token_of(follows), NOW, asked, asked.default_counter
-    )
+    return DeploymentRecord(layouts_id, token or token_of(number), number, token_of(follows), NOW, asked)
 
 
 def token_of(number: int) -> str:

@@ -14,7 +14,7 @@ from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, problem_of
 from coordinate.events import Check
 from coordinate.functions import Functions, MintResponse, answer_of
 from coordinate.protocol.model import Absent, Item, Register
-from coordinate.protocol.operations import DescribeLayouts, ReadArchive, ReadItem, ReadRegister
+from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRecorded, ReadRegister
 from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import problem_response
 from mint.api.request import Problem
@@ -61,7 +61,7 @@ class Tables:
                 return self.home
             case ReadItem(region):
                 return self.items[region]
-            case ReadArchive():
+            case ReadRecorded():
                 return (OPEN.layout,)
             case _:
                 raise AssertionError(operation)

@@ -1,37 +1,38 @@
-"""A counter is deleted: callers see none at once, what is left goes later, and one of its name begins above."""
+"""A counter is deleted: callers see none at once, it causes no work any more, and one of its name begins above."""
 
-import time
-from types import SimpleNamespace
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.deletion import GRACE
-from coordinate.protocol.operations import ReadDeleted
+from coordinate.protocol.operations import HoldItem, OpenItem, Operation, WriteCopy
 
-from tests.lambda_.coordinate.interrupted_runs import crash_before, short_of_time
-from tests.lambda_.coordinator_calls import AS_DEPLOYED, REGIONS, create, item, laid_out, register, scheduled_run, send
+from global_integers_core.names import DELETED
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, recorded, short_of_time
+from tests.lambda_.coordinator_calls import (
+    AS_DEPLOYED,
+    DEPLOYMENTS,
+    HOME,
+    REGIONS,
+    create,
+    items,
+    laid_out,
+    register,
+    scheduled_run,
+    send,
+)
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.table_losses import everything
+from tests.lambda_.table_losses import backup, cut_off, everything, recreate, restore
 
 
 def delete(*counters: str) -> dict[str, Any]:
     return send({"delete": list(counters)})
 
 
-def is_left(stack: Stack, counter: str = "orders") -> list[str]:
-    """Where something of a counter is left that a scan reads."""
-    home = everything(stack)
-    left = [table for table in ("layouts", "mirror") for found in home[table] if found["counter"]["S"] == counter]
-    return left + [region for region in REGIONS if item(stack, region, counter) is not None]
-
-
-@pytest.fixture
-def an_hour_passes(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`an_hour_passes()` sets the coordinator's clock forward."""
-    return lambda: monkeypatch.setattr(
-        "coordinate.handler.time", SimpleNamespace(time=lambda: time.time() + GRACE, perf_counter=time.perf_counter)
-    )
+def held(stack: Stack) -> list[str | None]:
+    """Return what holds the items of orders, region by region; None where there is no item."""
+    return [item.held if item else None for item in items(stack, counter="orders")]
 
 
 def minted(ask: Ask) -> list[int]:
@@ -39,29 +40,105 @@ def minted(ask: Ask) -> list[int]:
     return [ask("POST", "/orders", region)["document"]["integer"] for region in REGIONS]
 
 
-@pytest.mark.parametrize("later", [True, False])
-def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask, an_hour_passes: Any, later: bool) -> None:
+def deleted(stack: Stack, ask: Ask) -> int:
+    """Create orders, mint, and delete it. Return the limit up to which anything may have been minted."""
     laid_out(counters=AS_DEPLOYED)
     create("orders")
     assert minted(ask) == [1, 2, 3]
     before = register(stack, "orders")
     assert before is not None
-
     assert delete("orders") == {"deleted": ["orders"]}
-    assert "unknown" not in scheduled_run()
+    scheduled_run()
+    return before.limit
+
+
+def begins_above(limit: int, ask: Ask) -> None:
+    """Create orders again."""
+    reply = create("orders")
+    assert (reply["created"], reply["counters"]["orders"]["base"]) == (["orders"], limit + 1)
+    assert minted(ask) == [limit + 1, limit + 2, limit + 3]
+
+
+def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask) -> None:
+    limit = deleted(stack, ask)
 
     assert [ask("POST", "/orders", region)["statusCode"] for region in REGIONS] == [404] * 3
     assert ask("POST", "/orders?count=2")["statusCode"] == ask("GET", "/orders/1")["statusCode"] == 404
-    assert len(is_left(stack)) == 2 + 3, "a late write may still be under way"
-    if later:
-        an_hour_passes()
-        assert "unknown" not in scheduled_run()
-        assert is_left(stack) == []
-        assert ask("POST", "/orders")["statusCode"] == 404
-    reply = create("orders")
-    assert (reply["created"], reply["counters"]["orders"]["base"]) == (["orders"], before.limit + 1)
-    assert minted(ask) == [before.limit + 1, before.limit + 2, before.limit + 3]
+    assert held(stack) == [DELETED] * 3
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
+    with pytest.raises(CoordinatorError, match=r"^orders: there is no register of this counter"):
+        send({"grant": "orders"})
+    begins_above(limit, ask)
+
+
+def test_it_causes_no_work_and_is_in_no_list(stack: Stack, ask: Ask) -> None:
+    deleted(stack, ask)
+    stack.monkeypatch.setenv("OPEN_COUNTERS", "true")
+    stack.monkeypatch.setenv("COORDINATOR", DEPLOYMENTS)
+    before = everything(stack, *REGIONS)
+
+    with pytest.MonkeyPatch.context() as patch:
+        operations = recorded(patch)
+        reply = scheduled_run()
+    assert not [each for each in operations if getattr(each, "counter", "integers") == "orders"]
+    assert (everything(stack, *REGIONS), reply["registered"], "unknown" in reply) == (before, 1, False)
+    assert [*send({"counters": True})["counters"]] == ask("GET", "/-/counters")["document"]["counters"] == ["integers"]
+    assert delete("orders") == {"deleted": ["orders"]}, "it may be deleted twice"
+    assert everything(stack, *REGIONS) == before
+
+
+@pytest.mark.parametrize("lost", ["layouts", "mirror"])
+def test_a_table_at_home_is_lost_and_it_stays_deleted(stack: Stack, ask: Ask, lost: str) -> None:
+    limit = deleted(stack, ask)
+
+    recreate(stack, HOME, getattr(stack, lost))
+    scheduled_run()
+    assert ask("POST", "/orders")["statusCode"] == 404
+    begins_above(limit, ask)
+
+
+def test_a_restored_table_brings_it_back_for_a_moment(stack: Stack, ask: Ask) -> None:
+    """What it mints then counts, and no region mints it again."""
+    laid_out(counters=AS_DEPLOYED)
+    create("orders")
+    records = backup(stack, HOME, stack.counters)
+    limit = deleted(stack, ask)
+    restore(stack, HOME, stack.counters, records)
+    assert ask("POST", "/orders")["document"]["integer"] == 1
+
+    scheduled_run()
+    assert ask("POST", "/orders")["statusCode"] == 404
+    begins_above(limit, ask)
+
+
+@pytest.mark.parametrize("last", [HoldItem, OpenItem, WriteCopy])
+def test_it_is_deleted_and_created_though_runs_end_too_early(stack: Stack, ask: Ask, last: type[Operation]) -> None:
+    def killed(run: Callable[[str], object]) -> None:
+        with pytest.MonkeyPatch.context() as patch, suppress(Crash):
+            crash_before(last, patch)
+            run("orders")
+
+    laid_out(counters=AS_DEPLOYED)
+    create("orders")
+    minted(ask)
+    killed(delete)
+    scheduled_run()
+    assert held(stack) == [DELETED] * 3
+
+    killed(create)
+    assert create("orders")["counters"]["orders"]["pending"] == []
+    assert minted(ask)[0] > 3
+
+
+def test_a_region_that_is_cut_off_keeps_it(stack: Stack) -> None:
+    laid_out()
+    create("orders")
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_off(patch, "eu-west-1")
+        with pytest.raises(CoordinatorError, match="orders: eu-west-1 must answer"):
+            delete("orders")
+    assert held(stack) == [""] * 3
 
 
 def test_there_is_no_such_counter(stack: Stack) -> None:
@@ -72,6 +149,8 @@ def test_there_is_no_such_counter(stack: Stack) -> None:
     create("orders")
     with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\.\nDeleted: orders\.$"):
         delete("orders", "nope")
+    with pytest.raises(CoordinatorError, match=r"^integers: the settings counters or floors have it"):
+        delete("integers")
 
 
 def test_time_runs_out(stack: Stack) -> None:
@@ -80,10 +159,3 @@ def test_time_runs_out(stack: Stack) -> None:
 
     with pytest.raises(CoordinatorError, match=r"1 of 2 counters are deleted; time ran out\. Send it again\."):
         send({"delete": ["orders", "invoices"]}, short_of_time(1))
-
-
-def test_without_a_deletion_no_mark_is_read(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out()
-    crash_before(ReadDeleted, monkeypatch)
-
-    assert create("orders")["created"] == ["orders"]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from coordinate.events import Back, Check, CheckSelf, Listing, Release, admissible, request_of
-from coordinate.protocol.model import Deploy, Refused
+from coordinate.protocol.model import Deploy, Recovery, Refused
 from coordinate.protocol.run import Create, Grant, ScheduledRun
 
-from global_integers_core.lattice import MAX_REGIONS
+from global_integers_core.lattice import MAX_ABOVE, MAX_FLOOR, MAX_REGIONS
 from global_integers_core.names import RESERVED
 from tests.lambda_.coordinate.sample_records import NOW, desired, desired_state_document
 
@@ -74,7 +74,7 @@ def test_the_same_desired_state_has_the_same_text() -> None:
 @pytest.mark.parametrize("counter", ["orders", "-check", *sorted(RESERVED)])
 def test_a_region_names_the_counter_of_which_it_has_no_integers(counter: str) -> None:
     assert request_of({"grant": counter}) == Grant(counter, 1)
-    assert request_of({"grant": counter, "count": 100_000}) == Grant(counter, 100_000)
+    assert request_of({"grant": counter, "count": 100_000, "wentBack": 7}) == Grant(counter, 100_000, 7)
 
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -183,6 +183,9 @@ NO_NAME = "is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."
         ),
         ({"grant": "orders", "count": 100_001}, "count: 100001 is not an integer from 1 to 100000."),
         ({"grant": "orders", "count": 0}, "count: 0 is not an integer from 1 to 100000."),
+        ({"grant": "orders", "wentBack": -1}, f"wentBack: -1 is not an integer from 0 to {2**53}."),
+        ({"grant": "orders", "wentBack": "3"}, f"wentBack: '3' is not an integer from 0 to {2**53}."),
+        ({"grant": "orders", "wentBak": 3}, "wentBak: there is no such key; did you mean wentBack?"),
         ({"grant": ["orders"]}, f"grant: ['orders'] {NO_NAME}"),
         ({"grant": "/asked"}, f"grant: '/asked' {NO_NAME}"),
         ({"grants": "orders"}, "grants: there is no such key; did you mean grant?"),
@@ -192,7 +195,6 @@ NO_NAME = "is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."
         ({"check": {**ASKED, "version": "$LATEST"}}, "check.version: '$LATEST' is not a version."),
         ({"check": {**ASKED, "version": 12}}, "check.version: 12 is not a version."),
         ({"check": {**ASKED, "build": ""}}, "check.build: '' is not a build."),
-        ({"check": {**ASKED, "chosn": True}}, "check.chosn: there is no such key; did you mean chosen?"),
         ({"release": {**ASKED, "url": "file:///etc"}}, "release.url: 'file:///etc' is not a URL."),
         ({"release": "us-east-1"}, "release: 'us-east-1' is not an object."),
         ({"back": 1}, "back: 1 is not true."),
@@ -213,6 +215,8 @@ def test_what_is_wrong_is_named(event: dict[str, Any], message: str) -> None:
     assert refusal(event) == message
 
 
+NO_ANSWER = "is neither {} nor the answer to a loss: its id as loss, and above what nothing was minted as above."
+ABOVE = f"is not an integer from 0 to {MAX_ABOVE}."
 FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
 
 
@@ -233,7 +237,15 @@ FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
         ("defaultCounter", "-check", f"defaultCounter: '-check' {NO_NAME}"),
         ("floor", {}, "desired.floor: there is no such key; did you mean floors?"),
         ("region", [], "desired.region: there is no such key; did you mean regions?"),
-        ("defaultChosen", 1, "defaultChosen: 1 is neither true nor false."),
+        *[
+            ("recovery", answer, f"recovery: {answer!r} {NO_ANSWER}")
+            for answer in ("loss-1", None, ["loss-1"], {"above": 5}, {"loss": 5}, {"loss": "loss-1", "other": 1})
+        ],
+        ("recovery", {"los": "loss-1"}, "recovery.los: there is no such key; did you mean loss?"),
+        *[
+            ("recovery", {"loss": "loss-1", "above": above}, f"recovery.above: {above!r} {ABOVE}")
+            for above in (-1, 1.5, "5", True, MAX_ABOVE + 1)
+        ],
         ("layoutsLabel", 5, "desired.layoutsLabel: 5 is not a label."),
         ("firstLayoutsLabel", None, "desired.firstLayoutsLabel: None is not a label."),
     ],
@@ -247,6 +259,15 @@ def test_a_desired_state_says_everything(key: str) -> None:
     message = refusal({**DEPLOYMENT, "desired": {name: value for name, value in DESIRED.items() if name != key}})
 
     assert message == f"desired: there is no {key}."
+
+
+@pytest.mark.parametrize("recovery", [{}, {"loss": "loss-1"}, {"loss": "loss-1", "above": MAX_ABOVE}])
+def test_a_loss_is_answered_above_every_floor(recovery: dict[str, Any]) -> None:
+    found = request_of({**DEPLOYMENT, "desired": {**DESIRED, "recovery": recovery}})
+
+    assert isinstance(found, Deploy)
+    assert found.desired.recovery == (Recovery(**recovery) if recovery else None)
+    assert MAX_ABOVE > MAX_FLOOR, "a mistyped floor is no dead end"
 
 
 def test_there_are_no_more_regions_than_a_layout_can_have() -> None:

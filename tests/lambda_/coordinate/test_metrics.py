@@ -22,8 +22,8 @@ from coordinate.metrics import (
 )
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.operations import ReadRecord, WriteCopy, WriteRegister
-from coordinate.protocol.reconcile import TablesScan
 from coordinate.protocol.run import RunResult
+from coordinate.protocol.scan import TablesScan
 
 from tests.lambda_.coordinate import sample_records as sample
 from tests.lambda_.coordinate.interrupted_runs import recorded
@@ -243,13 +243,13 @@ def test_what_is_written_as_it_is_is_neither_a_grant_nor_a_repair() -> None:
     statistics.keep(ReadRecord(), replace(sample.record("a"), reconciled=True))
     present, following = sample.register("a"), sample.register("a", epoch=4)
     for probe in (
-        WriteRegister(present, present, sample.record("a")),
+        WriteRegister(present, present, sample.record("a").admitted),
         WriteCopy(Copy(present, "mirror 1"), Copy(present, "mirror 1")),
     ):
         statistics.keep(probe, answer=True)
     assert statistics.repaired == set()
 
-    statistics.keep(WriteRegister(present, following, sample.record("a")), answer=True)
+    statistics.keep(WriteRegister(present, following, sample.record("a").admitted), answer=True)
     assert statistics.repaired == {"c"}
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from coordinate.metrics import MOST_HOURS, rates
 from coordinate.protocol.model import Absent, Item
-from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.protocol.reconcile import Outcome
+from coordinate.protocol.scan import TablesScan
 
 from tests.lambda_.coordinate.sample_records import NOW, WINDOW, items_of, register
 
@@ -97,8 +98,8 @@ def test_the_ceiling_is_that_which_the_run_leaves(outcomes: dict[str, Outcome], 
     assert found["a"]["HoursToCeiling"] == pytest.approx(left / 10 / 3600)
 
 
-def test_an_unreachable_or_unopened_region_has_no_rate() -> None:
-    put_closed = replace(minted(b=0)["b"]["c"], opening="a run's")
-    items = {"a": Absent.UNREACHABLE, "b": {"c": put_closed}}
+def test_an_unreachable_or_held_region_has_no_rate() -> None:
+    held = replace(minted(b=0)["b"]["c"], held="a run's")
+    items = {"a": Absent.UNREACHABLE, "b": {"c": held}}
 
     assert rates(TablesScan({"c": REGISTER}, items=items, at=NOW + 60), RECONCILED, NOTHING) == {}

@@ -1,7 +1,6 @@
 """A version is checked, then a region's alias moves to it, and back: on aliases in memory."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,16 +12,12 @@ from coordinate.events import Check, Release
 from coordinate.functions import Alias, AliasError, Ask, Functions, MintResponse, alias_of, described, described_back
 from coordinate.protocol.model import DeploymentRecord, Refused
 from coordinate.protocol.operations import (
-    DescribeArchive,
     DescribeLayouts,
     DescribeMirror,
     ReadItem,
     ReadRecord,
-    ReadRecordCopy,
     ReadRecorded,
     ReadRegister,
-    ScanItems,
-    WriteRecord,
 )
 from coordinate.release import back, check_version, release
 from mint.api.problems import missing
@@ -89,23 +84,18 @@ class InMemory(Functions):
         return [alias.version if alias else "" for alias in self.live.values()]
 
 
-RECORD = DeploymentRecord("layouts 1", "1/0", 1, "", 0, desired(*REGIONS), "integers", reconciled=True)
+RECORD = DeploymentRecord("layouts 1", "1/0", 1, "", 0, desired(*REGIONS), reconciled=True)
 
 
-def tables(
-    record: DeploymentRecord | None = RECORD, archive: Any = "archive 1", item: Any = None, recorded: Any = None
-) -> Any:
+def tables(record: DeploymentRecord | None = RECORD, item: Any = None, recorded: Any = None) -> Any:
     """Return what carries out the reads of tables without counters."""
     answers: dict[type, Any] = {
         ReadRegister: None,
         ReadItem: item,
         ReadRecorded: recorded,
         ReadRecord: record,
-        ReadRecordCopy: None,
-        ScanItems: {},
         DescribeLayouts: "layouts 1",
         DescribeMirror: "mirror 1",
-        DescribeArchive: archive,
     }
 
     def carry_out(operation: object) -> Any:
@@ -198,101 +188,6 @@ def test_an_alias_never_moves_to_a_version_that_fails() -> None:
         release(Release(ASKED), tables(), functions)
 
     assert functions.versions() == ["5", "5", "5"]
-
-
-class Noting:
-    """Tables at home of which the record is kept."""
-
-    def __init__(self) -> None:
-        self.record: DeploymentRecord = RECORD
-        self._read = tables()
-
-    def __call__(self, operation: object) -> Any:
-        match operation:
-            case ReadRecord():
-                return self.record
-            case WriteRecord(old, new):
-                assert old == self.record
-                self.record = new
-                return True
-            case _:
-                return self._read(operation)
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return self.record.default_counter, self.record.default_before
-
-
-ANOTHER = replace(ASKED, counter="orders", chosen=True)
-"""A version of which `/` mints from another counter, as the settings say."""
-
-HEALTHY = {"/-/health": real.answer_of(problem_response(missing("orders", in_health_check=True), "a"))}
-
-
-class OfOrders(InMemory):
-    """Functions whose default counter is another one."""
-
-    def _asked(self, region: str, way: str) -> Ask:
-        usual = super()._asked(region, way)
-        return lambda method, path: (
-            usual(method, path) if way in self.broken else HEALTHY.get(path) or usual(method, path)
-        )
-
-
-@pytest.mark.parametrize("what", ["check", "release"])
-def test_another_default_counter_is_refused_unless_chosen(what: str) -> None:
-    asked, home, functions = replace(ANOTHER, chosen=False), Noting(), OfOrders()
-
-    with pytest.raises(Refused, match=r"/ mints from integers, and from orders its callers may get integers"):
-        _ = check_version(asked, home, functions) if what == "check" else release(Release(asked), home, functions)
-    assert (functions.versions(), functions.asked, home.default) == (["5", "5", "5"], [], ("integers", ""))
-
-
-def test_a_chosen_default_counter_is_noted_when_callers_reach_it() -> None:
-    home, functions = Noting(), OfOrders()
-    check_version(ANOTHER, home, functions)
-    assert home.default == ("integers", ""), "no caller reaches it yet"
-
-    release(Release(ANOTHER), home, functions)
-    assert home.default == ("orders", "integers")
-
-
-def test_a_region_that_leaves_notes_it_too() -> None:
-    home = Noting()
-
-    assert release(Release(ANOTHER, leaving=True), home, OfOrders(down=["a"])) == {"unmoved": "a"}
-    assert home.default == ("orders", "integers")
-
-
-def test_a_new_region_notes_it_before_its_alias_is_made() -> None:
-    home, functions = Noting(), OfOrders()
-    functions.live["a"] = None
-
-    check_version(ANOTHER, home, functions)
-    assert home.default == ("orders", "integers")
-
-
-@pytest.mark.parametrize("why", ["it fails", "it is an old one", "it was taken back"])
-def test_a_default_that_no_caller_reaches_is_not_noted(why: str) -> None:
-    home, functions = Noting(), OfOrders(broken=["7"] if why == "it fails" else [])
-    if why == "it is an old one":
-        functions.live["a"] = Alias("8", "newer", "", "2026-11-24T00:00:00Z", proven=True)
-    if why == "it was taken back":
-        functions.live["b"] = Alias("5", "", "new", "2026-11-26T00:00:00Z", proven=True)
-
-    with suppress(Refused):
-        release(Release(ANOTHER), home, functions)
-    assert (functions.versions()[0] == "7", home.default) == (False, ("integers", ""))
-
-
-def test_after_the_way_back_the_default_must_be_chosen() -> None:
-    home, functions = Noting(), OfOrders()
-    release(Release(ANOTHER), home, functions)
-    assert back(home, functions)["back"] == {"a": "5"}
-
-    for counter in ("integers", "orders"):
-        with pytest.raises(Refused, match=r"/ mints from orders, and|/ was changed from integers to orders"):
-            check_version(replace(ASKED, version="8", build="newer", counter=counter), home, functions)
 
 
 @pytest.mark.parametrize(("broken", "way"), [("live", "alias"), (URL, "URL")])

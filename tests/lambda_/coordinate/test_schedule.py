@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from coordinate.dynamodb.encoding import attributes_of
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.operations import ScanCopies, ScanItems, ScanRegisters
@@ -12,15 +13,11 @@ from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_
 from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
-    create,
     deploy,
     deployment,
-    item,
     items,
     laid_out,
-    put_item,
     record,
-    register,
     scheduled_run,
     send,
 )
@@ -79,22 +76,6 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     assert scheduled_run()["registered"] == 1
 
 
-def test_an_unknown_counter_is_reported_and_not_begun_again(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    laid_out()
-    unknown = item(stack, "eu-west-1")
-    assert unknown is not None
-    put_item(stack, "eu-west-1", unknown, "ghost")
-
-    reply = scheduled_run()
-
-    assert (reply["unknown"], reply["registered"]) == ({"ghost": ["eu-west-1"]}, 1)
-    assert (register(stack, "ghost"), item(stack, "eu-west-1", "ghost")) == (None, unknown)
-    assert '"phase": "unknown", "counter": "ghost", "regions": ["eu-west-1"]' in capsys.readouterr().err
-    with pytest.raises(CoordinatorError, match="ghost: eu-west-1 already has an item"):
-        create("ghost")
-    assert item(stack, "eu-west-1", "ghost") == unknown
-
-
 def test_what_an_operator_writes_by_mistake_stops_nobody(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     mistyped = {"counter": {"S": "ordrs"}, "floor": {"N": "5"}}
@@ -112,10 +93,17 @@ def test_a_record_that_cannot_be_read_is_said_and_put_back(stack: Stack) -> None
     laid_out()
     before = record(stack)
     client = stack.aws.client("dynamodb", HOME)
-    client.put_item(TableName=stack.layouts, Item={"counter": {"S": "/deployment"}, "desired": {"S": "{}"}})
-
-    with pytest.raises(CoordinatorError, match=r"the item /deployment of the table .* can't be read"):
-        scheduled_run()
+    asked, attributes = deployment("eu-west-1"), attributes_of(before)
+    older = {name: value for name, value in attributes.items() if name not in ("answered", "above")}
+    old_settings = {**attributes, "desired": {"S": before.desired.text.replace('"recovery":{},', "")}}
+    for unreadable in (older, old_settings, {"counter": {"S": "/deployment"}, "desired": {"S": "{}"}}):
+        client.put_item(TableName=stack.layouts, Item=unreadable)
+        for event in ({"schedule": True}, asked, {"counters": True}):
+            with pytest.raises(
+                CoordinatorError, match=r"^us-east-1: the item /deployment of the table layouts can't be"
+            ) as refused:
+                send(event)
+            assert "If a version before 1.0.0 wrote it, deploy a new stack." in str(refused.value)
     client.delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
     scheduled_run()
     found = record(stack)
@@ -127,7 +115,7 @@ def test_records_and_the_run_lock_are_no_counters(stack: Stack) -> None:
     with pytest.MonkeyPatch.context() as patch:
         keep_the_run_lock(patch)
         scheduled_run()
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
 
     keys = [[*store.carry_out(scan)] for scan in (ScanRegisters(), ScanCopies(), *map(ScanItems, REGIONS))]
 

@@ -69,8 +69,6 @@ def test_the_newest_code_moves_no_alias(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ({"archive": Absent.GONE}, "can't use the archive"),
-        ({"archive": Absent.UNREACHABLE}, "can't use the archive"),
         ({"item": Absent.UNREACHABLE}, "can't use the counters table of any region"),
         ({"recorded": Absent.GONE}, "can't use the receipts table of any region"),
         ({"functions": InMemory(denied=["b"])}, "may not read the minting functions' aliases"),

@@ -3,15 +3,17 @@
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from coordinate.protocol.model import Item
 from mint.model import WentBackwards
 from mint.table import MAX_COUNTERS, UNSEEN, CounterTable, HighestSeen, RollbackGuard
 
-from tests.lambda_.coordinator_calls import deploy, item, laid_out, put_item
+from tests.lambda_.coordinator_calls import ARN, deploy, item, laid_out, put_item, register, scheduled_run, send
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
 
+COORDINATOR = f"{ARN}:minting"
 ITEM = Item(issued=1, stride=3, ceiling=30_001, epoch=2)
 
 
@@ -110,21 +112,72 @@ def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     "lower",
-    [replace(ITEM, ceiling=1, fenced=True, opening="another run"), replace(ITEM, ceiling=1, fenced=True)],
-    ids=["put again", "closed"],
+    [replace(ITEM, ceiling=1, fenced=True, held="another run"), replace(ITEM, ceiling=1, fenced=True)],
+    ids=["held again", "fenced"],
 )
-def test_what_was_never_opened_may_be_put_lower(ask: Ask, stack: Stack, lower: Item) -> None:
-    """Nothing was minted from an item that is being opened, so a lower one in its place repeats nothing."""
+def test_what_was_held_may_be_put_lower(ask: Ask, stack: Stack, lower: Item) -> None:
+    """Nothing was minted from an item that is held, so a lower one in its place repeats nothing."""
     stack.monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
-    put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=60_001, epoch=2, fenced=True, opening="a run"))
+    put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=60_001, epoch=2, fenced=True, held="a run"))
     assert ask("POST", warm=True)["statusCode"] == 503
     put_item(stack, HOME, lower)
     for path in ("/", "/?count=2"):
         response = ask("POST", path, warm=True)
         assert (response["statusCode"], "restored" in response["document"]["detail"]) == (503, False)
-    put_item(stack, HOME, replace(ITEM, epoch=lower.epoch + (lower.opening is None)))
+    put_item(stack, HOME, replace(ITEM, epoch=lower.epoch + (not lower.held)))
 
     assert mints(ask, 2) == [4, 7]
+
+
+@pytest.fixture
+def sent(stack: Stack) -> list[dict[str, Any]]:
+    """What minting functions send to the coordinator; nothing carries it out."""
+    events: list[dict[str, Any]] = []
+
+    def send(function: str, event: dict[str, Any], timeout: float) -> None:
+        assert function == COORDINATOR
+        events.append(event)
+
+    stack.monkeypatch.setattr("mint.grants.send", send)
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    return events
+
+
+@pytest.mark.parametrize("lease", ["1", "100"])
+def test_the_region_reports_it_once_and_mints_again(
+    ask: Ask, stack: Stack, sent: list[dict[str, Any]], lease: str
+) -> None:
+    """Nothing else begins an epoch: the table has the same id, and its item is one of this epoch."""
+    stack.monkeypatch.setenv("LEASE", lease)
+    laid_out(window=1000)
+    first = item(stack, HOME)
+    assert first is not None
+    mints(ask, 3)
+    put_item(stack, HOME, first)
+
+    responses = [ask("POST", path, warm=True) for path in ("/", "/?count=2", "/")]
+    assert {(each["statusCode"], each["headers"].get("Retry-After")) for each in responses} == {(503, "5")}
+    assert sent == [{"grant": "integers", "count": 1, "wentBack": 1}]
+    scheduled_run()
+    assert ask("POST", warm=True)["statusCode"] == 503
+    send(sent[0], invoked=COORDINATOR)
+    assert mints(ask, 2) == [3001, 3004], "above the limit: the coordinator believes no number"
+
+    before = register(stack)
+    for late in (1, 3, 2**53):
+        send({"grant": "integers", "wentBack": late}, invoked=COORDINATOR)
+    assert register(stack) == before
+
+
+def test_what_a_read_shows_is_reported_by_the_next_mint(ask: Ask, stack: Stack, sent: list[dict[str, Any]]) -> None:
+    put_item(stack, HOME, ITEM)
+    mints(ask, 2)
+    put_item(stack, HOME, ITEM)
+
+    assert ask("GET", "/-/health", warm=True)["statusCode"] == 503
+    assert sent == []
+    assert ask("POST", warm=True)["statusCode"] == 503
+    assert sent == [{"grant": "integers", "count": 1, "wentBack": ITEM.epoch}]
 
 
 def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> None:

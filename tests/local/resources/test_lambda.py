@@ -65,6 +65,7 @@ def test_how_long_events_wait_is_set_changed_and_deleted(aws: Aws, name: str) ->
 REGISTER = {
     "epoch": {"N": "2"},
     "base": {"N": "10001"},
+    "lost": {"S": ""},
     "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
 }
 
@@ -75,3 +76,4 @@ def test_the_phases_of_a_register() -> None:
     assert phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
     waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
     assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
+    assert phase({**REGISTER, "lost": {"S": "loss-1"}}).startswith("its register is lost (loss-1)")

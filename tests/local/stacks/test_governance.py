@@ -163,7 +163,7 @@ def test_nobody_else_writes(request: pytest.FixtureRequest, ruled: Machine, who:
     assert "Item" in client.get_item(TableName=COUNTERS, Key=KEY)
 
 
-@pytest.mark.parametrize("table", ["receipts", "layouts", "mirror", "archive"])
+@pytest.mark.parametrize("table", ["receipts", "layouts", "mirror"])
 def test_nor_into_another_table_of_the_stack(administrator: Client, table: str) -> None:
     key = "receipt" if table == "receipts" else "counter"
 

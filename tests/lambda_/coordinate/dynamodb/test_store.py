@@ -13,7 +13,6 @@ from coordinate.protocol.operations import (
     DescribeStream,
     DescribeTable,
     FenceItem,
-    ReadArchive,
     ReadCopy,
     ReadItem,
     ReadRecord,
@@ -21,7 +20,6 @@ from coordinate.protocol.operations import (
     ReadRegister,
     RecordLayouts,
     ScanItems,
-    WriteArchive,
     WriteCopy,
     WriteRecord,
     WriteRegister,
@@ -43,27 +41,26 @@ REGISTER = replace(register(HOME, EU), counter="integers")
 
 @pytest.fixture
 def store(stack: Stack) -> Store:
-    return Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
+    return Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
 
 
-def test_the_archive_keeps_what_others_write_beside(stack: Stack, store: Store) -> None:
-    client = stack.aws.client("dynamodb", HOME)
-    key = {"counter": {"S": "integers"}}
-    client.put_item(TableName=stack.archive, Item={**key, "other": {"S": "stays"}})
-    layouts = (Layout(1, 1, (HOME,)),)
+def test_layouts_are_recorded_once_and_what_others_write_beside_stays(stack: Stack, store: Store) -> None:
+    client = stack.aws.client("dynamodb", EU)
+    key = {"receipt": {"S": "integers/layouts"}}
+    client.put_item(TableName=stack.receipts, Item={**key, "other": {"S": "stays"}})
+    layouts = (Layout(1, 1, (EU,)),)
 
-    assert store.carry_out(ReadArchive("integers")) == ()
-    assert store.carry_out(WriteArchive("integers", layouts)) is True
-    assert store.carry_out(WriteArchive("integers", layouts)) is False
-    assert store.carry_out(ReadArchive("integers")) == layouts
-    assert client.get_item(TableName=stack.archive, Key=key).get("Item", {})["other"] == {"S": "stays"}
+    assert store.carry_out(ReadRecorded(EU, "integers")) == ()
+    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is True
+    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is False
+    assert store.carry_out(ReadRecorded(EU, "integers")) == layouts
+    assert client.get_item(TableName=stack.receipts, Key=key).get("Item", {})["other"] == {"S": "stays"}
 
 
-def test_an_archive_that_is_gone_stops_nothing(stack: Stack) -> None:
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, "no-such-table", "no-such-table")
+def test_a_receipts_table_that_is_gone_stops_nothing(stack: Stack) -> None:
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, "no-such-table")
 
-    assert store.carry_out(ReadArchive("integers")) is Absent.GONE
-    assert store.carry_out(WriteArchive("integers", (Layout(1, 1, (HOME,)),))) is Absent.GONE
+    assert store.carry_out(ReadRecorded(HOME, "integers")) is Absent.GONE
     assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, (HOME,)),))) is Absent.GONE
     assert store.carry_out(ReadRegister("integers")) is None
 
@@ -167,8 +164,8 @@ def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store:
     store.carry_out(WriteRecord(None, RECORD))
     reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
     answered_by(server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is False
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is False
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is True
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
@@ -179,7 +176,7 @@ def test_a_transaction_that_was_throttled_or_met_another_is_retried(server: Serv
         server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
     )
 
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is True
     assert not left
 
 
@@ -217,7 +214,7 @@ def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, serve
     put_item(stack, EU, Item(1, 2, 9, 1))
     answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
-    assert store.carry_out(FenceItem(EU, "integers", 1, 4, 5)) == 5
+    assert store.carry_out(FenceItem(EU, "integers", 1, 1, 4, 5)) == 5
 
 
 def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
@@ -238,16 +235,16 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Serve
         put_item(stack, EU, Item(1, 2, 9, 1), counter)
     left = answered_by(server, EU, "UpdateItem", error("ThrottlingException"), times=1000)
 
-    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
+    assert store.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) is Absent.UNREACHABLE
     before = len(left)
-    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
+    assert store.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) is Absent.UNREACHABLE
     assert store.carry_out(ReadItem(EU, "busy")) is Absent.UNREACHABLE
     assert len(left) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
     left.clear()
-    again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.archive, stack.receipts)
-    assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"
+    again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
+    assert again.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) == 5, "another run asks"
 
 
 @pytest.mark.parametrize(
@@ -262,7 +259,14 @@ def test_every_read_is_consistent(server: Server, store: Store) -> None:
     seen: list[Any] = []
     here = server.here
     here.answer = lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead")))
-    for read in (ReadItem(EU, "c"), ScanItems(EU), ReadRegister("c"), ReadCopy("c"), ReadRecord(), ReadArchive("c")):
+    for read in (
+        ReadItem(EU, "c"),
+        ScanItems(EU),
+        ReadRegister("c"),
+        ReadCopy("c"),
+        ReadRecord(),
+        ReadRecorded(EU, "c"),
+    ):
         store.carry_out(read)
 
     assert seen == [("getitem", True), ("scan", True), *[("getitem", True)] * 4]

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.operations import Operation
-from coordinate.protocol.run import Grant, RunResult, run
+from coordinate.protocol.run import Grant, RunResult
 
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
-from tests.proof.simulation.test_conditions_by_hand import deployed
+from tests.lambda_.coordinate.simulated_runs import begun, deployed
 
 
 def grant(counter: str = "c", name: str = "grant", count: int = 1) -> SimulatedCoordinator:
-    return SimulatedCoordinator(run(Grant(counter, count), name, RunResult()))
+    return begun(Grant(counter, count), name)
 
 
 def use_up(world: CheckedWorld, region: str) -> None:
@@ -57,7 +57,7 @@ def test_after_some_blocks_the_window_is_large_enough(sizes: tuple[int, ...]) ->
             assert len(world.mint_block("a", size)) == size
 
     assert refused < 20
-    assert world.layouts.registers["c"].window >= 400
+    assert world.registers["c"].window >= 400
 
 
 @pytest.mark.long

@@ -1,19 +1,16 @@
-"""What is kept of the past, and what becomes of it where a table of it is lost. On tables in memory."""
+"""What is kept of the past, and what becomes of it where a receipts table is lost. On tables in memory."""
 
-from random import Random
 from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent
-from coordinate.protocol.operations import MayBegin, Operation, ReadArchive, RecordLayouts, WriteArchive
-from coordinate.protocol.run import RunResult, ScheduledRun, run
+from coordinate.protocol.operations import MayBegin, Operation, ReadRecorded, RecordLayouts
+from coordinate.protocol.run import ScheduledRun
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
 from proof.simulation.checks import CheckedWorld, ask
-from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.world import SimulatedReceipts
-from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
 
 
 def changed(*changes: str) -> CheckedWorld:
@@ -34,13 +31,8 @@ def epochs(layouts: tuple[Layout, ...]) -> list[int]:
     return [layout.epoch for layout in layouts]
 
 
-def archived(world: CheckedWorld) -> list[int]:
-    assert world.archive is not None
-    return epochs(world.archive.layouts.get("c", ()))
-
-
 def on_record(world: CheckedWorld, region: str) -> list[int]:
-    return epochs(world.receipts[region].recorded.get("c", Recorded()).layouts)
+    return epochs(world.recorded(region).get("c", Recorded()).layouts)
 
 
 def owners(world: CheckedWorld, region: str) -> list[bool | str | None]:
@@ -50,13 +42,12 @@ def owners(world: CheckedWorld, region: str) -> list[bool | str | None]:
 
 
 @pytest.mark.parametrize("answer", [Absent.GONE, Absent.UNREACHABLE, Absent.STRAY])
-@pytest.mark.parametrize("kind", [ReadArchive, WriteArchive])
-def test_a_change_does_without_the_archive(kind: type[Operation], answer: Absent) -> None:
+def test_a_change_does_without_the_past(answer: Absent) -> None:
     world = changed("ab", "ba")
     deploying = deployment(world, "ab", "without")
-    deploying.finish(lambda operation: answer if isinstance(operation, kind) else world.carry_out(operation))
+    deploying.finish(lambda operation: answer if isinstance(operation, ReadRecorded) else world.carry_out(operation))
 
-    assert world.layouts.registers["c"].regions == ("a", "b")
+    assert world.registers["c"].regions == ("a", "b")
     assert on_record(world, "a") == [3], "what is before has no known owner"
     assert owners(world, "a") == ["no owner", "no owner"]
     change(world, "ba")
@@ -64,33 +55,25 @@ def test_a_change_does_without_the_archive(kind: type[Operation], answer: Absent
     assert owners(world, "a") == ["no owner", "no owner", True]
 
 
-def test_an_archive_that_has_a_layout_already_serves_both_epochs() -> None:
-    """A run has archived a layout, and ended before its epoch did."""
-    world = changed("ab", "ba")
-    late = deployment(world, "ab", "late")
-    while archived(world) != [1, 2]:
-        late.step(world.carry_out)
-    world.receipts["a"] = SimulatedReceipts()
-    deployed(world, "b", "a")
-
-    assert world.layouts.registers["c"].epoch == 2
-    assert on_record(world, "a") == [1, 2]
-    change(world, "ab")
-    assert on_record(world, "a") == [1, 2, 3]
-
-
 @pytest.mark.parametrize("left", ["ab", "b", ""])
-def test_a_lost_archive_is_filled_again_from_a_region(left: str) -> None:
+def test_the_longest_record_of_any_region_is_the_past(left: str) -> None:
     world = changed("ab", "ba")
-    world.lose("archive", "recreated", Random(0))
     for region in {*"ab"} - {*left}:
-        world.receipts[region] = SimulatedReceipts()
+        world.make(f"receipts {region}")
     change(world, "ab")
 
-    known = [1, 2] if left else [2]
-    assert archived(world) == known
+    known = [1, 2] if left else []
     assert on_record(world, "a") == on_record(world, "b") == [*known, 3]
     assert not left or owners(world, "b") == [True] * 3
+
+
+def test_a_region_that_leaves_has_the_past_too() -> None:
+    """Where a receipts table was lost, it may be the only one."""
+    world = changed("ab", "ba")
+    world.make("receipts a")
+    deployed(world, "a", leaving="b")
+
+    assert on_record(world, "a") == on_record(world, "b") == [1, 2, 3]
 
 
 @pytest.mark.parametrize("interrupted", [MayBegin, RecordLayouts])
@@ -99,7 +82,7 @@ def test_what_is_recorded_again_is_complete_or_repeated(interrupted: type[Operat
     for region in "ab":
         world.make_table(region)
     deployment(world, "ab", "first", counters=["c", "d", "e"]).finish(world.carry_out)
-    world.receipts["a"] = SimulatedReceipts()
+    world.make("receipts a")
     seen: list[Operation] = []
 
     def once(operation: Operation) -> Any:
@@ -109,7 +92,7 @@ def test_what_is_recorded_again_is_complete_or_repeated(interrupted: type[Operat
                 return False if interrupted is MayBegin else Absent.UNREACHABLE
         return world.carry_out(operation)
 
-    SimulatedCoordinator(run(ScheduledRun(), "interrupted", RunResult())).finish(once)
-    assert "c" not in world.receipts["a"].recorded, "it shows that something is missing"
+    begun(ScheduledRun(), "interrupted").finish(once)
+    assert "c" not in world.recorded("a"), "it shows that something is missing"
     scheduled_run(world)
-    assert world.receipts["a"].recorded.keys() == {"c", "d", "e"}
+    assert world.recorded("a").keys() == {"c", "d", "e"}

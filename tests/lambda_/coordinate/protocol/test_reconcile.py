@@ -4,23 +4,22 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.deletion import may_be_remainder, note_mark
-from coordinate.protocol.epochs import EPOCHS_SKIPPED, closing
-from coordinate.protocol.model import Absent, Copy, Deleted, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.epochs import fence, lost_register, shows_no_trace
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
 from coordinate.protocol.operations import (
     Observation,
     Operation,
     ReadCopy,
     ReadItem,
     ReadRegister,
-    WriteRecord,
     WriteRegister,
 )
 from coordinate.protocol.reconcile import Outcome, delete, reconcile
 
+from global_integers_core.names import DELETED
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
-from tests.lambda_.coordinate.sample_records import NOW, record, register
+from tests.lambda_.coordinate.sample_records import NOW, ids_of, record, register
 
 
 class Scene:
@@ -35,15 +34,15 @@ class Scene:
         self.ask_for(*regions, **settings)
 
     def ask_for(self, *regions: str, **settings: Any) -> DeploymentRecord:
-        present = self.world.layouts.record
+        present = self.world.record
         number = present.number + 1 if present else 1
-        self.world.layouts.record = record(*regions, number=number, **settings)
-        return self.world.layouts.record
+        self.world.record = record(*regions, number=number, **settings)
+        return self.world.record
 
     def begin(self, now: int = NOW) -> SimulatedCoordinator:
         self.runs += 1
         self.world.now = now
-        present = self.world.layouts.record
+        present = self.world.record
         assert present is not None
         return SimulatedCoordinator(reconcile("c", f"run {self.runs}", present))
 
@@ -62,19 +61,14 @@ class Scene:
         return names
 
     def register(self) -> Register:
-        return self.world.layouts.registers["c"]
-
-    def item(self, region: str) -> Item:
-        item = self.world.carry_out(ReadItem(region, "c"))
-        assert isinstance(item, Item)
-        return item
+        return self.world.registers["c"]
 
 
 def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
     scene = Scene("a", "b")
     scene.reconcile()
     stale = Observation(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
-    present = scene.world.layouts.record
+    present = scene.world.record
     assert present is not None
 
     assert SimulatedCoordinator(reconcile("c", "run", present, stale)).finish(scene.carry_out) == Outcome(
@@ -108,10 +102,10 @@ def test_an_item_that_cannot_be_read_is_pending() -> None:
 def test_nothing_is_begun_without_a_record() -> None:
     scene = Scene("a")
     run = scene.begin()
-    scene.world.layouts.record = None
+    scene.world.record = None
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
         run.finish(scene.carry_out)
-    scene.world.layouts.record = record("a", layouts_id="layouts 0")
+    scene.world.record = record("a", layouts_id="layouts 0")
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
         scene.reconcile()
     assert scene.written() == []
@@ -121,43 +115,17 @@ def test_nothing_is_begun_without_a_record() -> None:
 def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
     scene = Scene("a")
     present = replace(record("a"), restored=True)
-    scene.world.layouts.record = present
+    scene.world.record = present
     if whole:
-        scene.world.mirror.record = Copy(present, scene.world.mirror.id)
+        scene.world.record_copy = Copy(present, scene.world.mirror.id)
         assert scene.reconcile().created
     else:
-        with pytest.raises(Refused, match="c: there was a register of this counter"):
+        with pytest.raises(
+            Refused, match=r"^c: its register .* lost, .* \(there are none\).*: look into your own data"
+        ):
             scene.reconcile()
-
-
-def test_a_region_that_is_ahead_needs_a_floor() -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
-    ahead = Item(700, 2, 900, 5)
-    scene.world.tables["b"].items["c"] = ahead
-
-    with pytest.raises(Refused, match=r"c: b has an item of epoch 5, but the register is in epoch 1.* at least 701"):
-        scene.reconcile()
-    assert scene.item("b") == ahead
-    scene.ask_for("a", "b", floors={"c": 800})
-    outcome = scene.reconcile()
-    assert (outcome.register.epoch, outcome.pending) == (NOW + 1, ())
-    assert outcome.register.base > 720
-
-
-def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
-    scene = Scene("a")
-    scene.reconcile()
-    scene.world.tables["d"].items["c"] = Item(700, 2, 900, 5)
-    scene.ask_for("a", "d")
-    with pytest.raises(Refused, match="c: d has an item of epoch 5"):
-        scene.reconcile()
-
-    scene.ask_for("a", "d", floors={"c": 100})
-    scene.reconcile()
-    scene.world.mint("d")
-    assert scene.register().base > 720
-    assert scene.item("d").issued >= scene.register().base
+        assert scene.written() == ["WriteRegister", "WriteCopy"]
+        assert scene.register().lost == "loss-run 1"
 
 
 def test_no_run_goes_on_for_ever() -> None:
@@ -168,17 +136,6 @@ def test_no_run_goes_on_for_ever() -> None:
 
     with pytest.raises(Refused, match="c: other runs were faster 100 times"):
         scene.begin().finish(always_late)
-
-
-def test_a_later_epoch_though_the_clock_was_set_back() -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
-    scene.world.layouts.registers.clear()
-    scene.world.mirror.copies.clear()
-    scene.ask_for("a", "b", floors={"c": 5})
-    scene.world.tables["b"].items["c"] = replace(scene.item("b"), epoch=700)
-
-    assert scene.reconcile(now=5).register.epoch == 700 + EPOCHS_SKIPPED + 1
 
 
 JOINING = register("a", "b", ids=("a 1", None))
@@ -204,70 +161,96 @@ def test_an_older_register_that_is_put_back_in_place_is_replaced(changes: dict[s
     assert copied.is_ahead_of(JOINING) is is_ahead
 
     scene = Scene("a", "b")
-    scene.world.layouts.registers["c"] = JOINING
-    scene.world.mirror.copies["c"] = Copy(copied, "mirror 1")
+    scene.world.registers["c"] = JOINING
+    scene.world.copies["c"] = Copy(copied, "mirror 1")
     run = scene.begin()
     while not scene.writes:
         run.step(scene.carry_out)
-    assert scene.written() == ["WriteRegister" if is_ahead else "WriteCopy"] if changes else ["PutItem b"]
-
-
-@pytest.mark.parametrize("opening", [None, "token"])
-def test_an_item_is_closed_as_the_coordinator_goes_on_with_it(opening: str | None) -> None:
-    world, item = World(), Item(issued=7, stride=2, ceiling=99, epoch=3, opening=opening)
-    world.make_table("a")
-    world.tables["a"].items["c"] = item
-    operation, after = closing("a", "c", item, 4)
-    world.carry_out(operation)
-    assert world.carry_out(ReadItem("a", "c")) == after
-
-
-@pytest.mark.parametrize("left", [None, record("a", layouts_id="layouts 0")])
-def test_what_was_lost_notes_no_deletion(left: DeploymentRecord | None) -> None:
-    scene = Scene("a")
-    scene.world.layouts.record = left
-    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
-    assert scene.writes == []
-
-
-@pytest.mark.parametrize("mirror_id", ["", "mirror 0"])
-def test_a_mirror_that_is_not_whole_notes_no_deletion(mirror_id: str) -> None:
-    scene = Scene("a")
-    present = scene.world.layouts.record
-    assert present is not None
-    scene.world.mirror.record = Copy(present, mirror_id) if mirror_id else None
-    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
-    assert scene.writes == []
-
-
-def test_a_deletion_that_cannot_be_noted_is_left_to_the_next_run() -> None:
-    scene = Scene("a")
-    present = scene.world.layouts.record
-    assert present is not None
-    scene.world.mirror.record = Copy(present, "mirror 1")
-
-    def faster(operation: Operation) -> Any:
-        return False if isinstance(operation, WriteRecord) else scene.carry_out(operation)
-
-    assert not SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(faster)
-    assert SimulatedCoordinator(note_mark("archive 1", Deleted(3, 100))).finish(scene.carry_out)
-
-
-@pytest.mark.parametrize(
-    ("epoch", "ceiling", "may_be"), [(3, 100, True), (2, 99, True), (4, 100, False), (3, 101, False)]
-)
-def test_an_item_may_be_left_of_a_counter_up_to_the_mark(epoch: int, ceiling: int, may_be: bool) -> None:
-    assert may_be_remainder(Item(1, 1, ceiling, epoch), Deleted(3, 100)) == may_be
+    assert scene.written() == ["WriteRegister" if is_ahead else "WriteCopy"] if changes else ["HoldItem b"]
 
 
 def test_nothing_is_deleted_once_its_record_is_lost() -> None:
     scene = Scene("a")
-    scene.world.layouts.record = None
+    scene.world.record = None
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
         SimulatedCoordinator(delete("c", "a run")).finish(scene.carry_out)
 
 
-def test_what_was_reported_counts_from_a_later_epoch_on() -> None:
-    reported = replace(record("a"), report='{"counters": {"c": {"epoch": 2}}}')
-    assert [reported.has_reported("c", after) for after in (0, 1, 2)] == [True, True, False]
-    assert not reported.has_reported("d")
+HELD = Item(7, 2, 7, 3, fenced=True, held="token")
+
+
+@pytest.mark.parametrize(
+    ("item", "epoch", "left", "left_into"),
+    [
+        (Item(7, 2, 99, 3), 3, 20, 20),
+        (Item(7, 2, 99, 3), 4, 0, 20),
+        (Item(90, 2, 99, 3), 3, 9, 9),  # fewer are left than the headroom: the ceiling stays
+        (Item(7, 2, 30, 3, fenced=True), 4, 0, 23),
+        (Item(7, 2, 30, 3, fenced=True), 3, 23, 23),
+        (HELD, 3, 0, 0),
+        (HELD, 4, 0, 0),
+        (replace(HELD, held=DELETED), 4, 0, 0),
+    ],
+)
+def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
+    item: Item, epoch: int, left: int, left_into: int
+) -> None:
+    """Left are the integers up to its ceiling. `left_into` if nobody was given any of this epoch."""
+    for into in (False, True):
+        world = World()
+        world.make_table("a")
+        world.items("a")["c"] = item
+        found = SimulatedCoordinator(fence("c", {"a": item}, epoch, 10, "run/1", into=into)).finish(world.carry_out)
+
+        after = world.item("a", "c")
+        assert found == {"a": after}
+        assert after is not None
+        assert (after.epoch, after.fenced, after.held) == (epoch, True, "run/1" if item.held else "")
+        assert after.ceiling - after.issued == (left_into if into else left)
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"),
+    [
+        ([], register("a", epoch=NOW, base=1, ids=(None,), limit=0)),
+        (
+            [register("b", epoch=NOW + 5)],
+            register("a", epoch=NOW + 6, ids=(None,), limit=1500),
+        ),  # the clock was set back
+        ([Item(1, 1, 2, NOW + 5)], register("a", epoch=NOW + 6, base=1, ids=(None,), limit=0)),
+        ([register(epoch=7, limit=90), Item(1, 1, 2, 6)], register(epoch=NOW, limit=90)),
+        (
+            [register(epoch=7), Item(1, 1, 2, 8)],
+            register("a", epoch=NOW, ids=(None,), limit=500),
+        ),  # it was created again
+        ([Item(1, 1, 1, 7, held=DELETED), Item(1, 1, 2, 6)], register(epoch=NOW, base=1, limit=0)),
+    ],
+)
+def test_a_lost_register_keeps_what_is_known(left: list[Register | Item], expected: Register) -> None:
+    """And a counter that was deleted last stays deleted."""
+    new = register("a", epoch=1, base=9, granted=NOW)
+
+    assert lost_register(new, "loss-1", left, NOW) == replace(expected, lost="loss-1")
+
+
+ITEM = Item(1, 2, 9, 4, table="a 1")
+
+
+@pytest.mark.parametrize(
+    ("items", "without"),
+    [
+        ({"a": ITEM, "b": replace(ITEM, table="b 1")}, []),
+        ({"a": ITEM, "b": ITEM}, ["b"]),  # its table was restored or copied
+        ({"a": ITEM, "b": replace(ITEM, table="")}, ["b"]),
+        ({"a": ITEM, "b": None}, ["b"]),
+        ({"a": Absent.GONE, "b": Absent.UNREACHABLE}, ["a", "b"]),
+        (
+            {"a": replace(ITEM, stride=3), "b": replace(ITEM, stride=3, table="b 1")},
+            ["a region that may not be in the settings any more"],
+        ),
+        ({"a": ITEM, "b": replace(ITEM, epoch=3, table="b 1")}, ["a region that may not be in the settings any more"]),
+        ({"a": replace(ITEM, stride=1), "b": replace(ITEM, epoch=3, table="b 1")}, []),
+    ],
+)
+def test_what_shows_no_trace_is_named(items: Items, without: list[str]) -> None:
+    assert shows_no_trace("ab", items, ids_of("a", "b")) == without

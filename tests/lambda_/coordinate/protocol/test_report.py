@@ -2,8 +2,9 @@
 
 import json
 
-from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult, note, nowhere, pending_regions, reply
+from coordinate.protocol.scan import TablesScan
 
 from tests.lambda_.coordinate.sample_records import record, register
 
@@ -56,7 +57,7 @@ def test_a_counter_is_nowhere_if_its_whole_layout_is_pending() -> None:
 
 
 def test_a_reply_says_what_is_odd() -> None:
-    odd = RunResult(unfinished=3, scan=TablesScan(unknown={"ghost": ("a",)}, stray={"ordrs": ("b", "mirror")}))
+    odd = RunResult(unfinished=3, scan=TablesScan(stray={"ordrs": ("b", "mirror")}))
 
     assert reply(odd) == {
         "counters": {},
@@ -64,7 +65,6 @@ def test_a_reply_says_what_is_odd() -> None:
         "pending": [],
         "registered": 0,
         "unfinished": 3,
-        "unknown": {"ghost": ["a"]},
         "stray": {"ordrs": ["b", "mirror"]},
     }
     assert reply(RunResult(skipped="another run is at work")) == {"skipped": "another run is at work"}

@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 from coordinate.protocol.model import Absent, Refused
 from coordinate.protocol.operations import CarryOut, MayBegin, Operation, ReadCopy, TakeRunLock
-from coordinate.protocol.run import RunResult, ScheduledRun, run
+from coordinate.protocol.run import ScheduledRun
 
 from proof.simulation.checks import CheckedWorld
-from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.world import Layouts, Mirror
-from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
 
 
 def unreachable_then(world: CheckedWorld, *regions: str) -> CarryOut:
@@ -35,11 +33,11 @@ def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     refused(world)
-    world.mirror = Mirror("mirror 2")
+    world.make("mirror")
     for _ in ("writes the copies", "sees that all are there"):
         with pytest.raises(Refused, match="none of x answers"):
             scheduled_run(world)
-    world.layouts = Layouts("layouts 2")
+    world.make("layouts")
     world.unreachable.clear()
 
     assert scheduled_run(world).outcomes["c"].pending == ()
@@ -58,27 +56,27 @@ def test_nothing_may_be_deleted_while_no_region_could_mint() -> None:
 def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    world.mirror = Mirror("mirror 2")
+    world.make("mirror")
     scheduled_run(world)  # writes the copies
-    world.mirror.record = None
+    world.record_copy = None
 
     def out_of_time(operation: Operation) -> Any:
         return False if isinstance(operation, MayBegin) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="0 of 1 counters are done; time ran out"):
         deployment(world, "ba", "second").finish(out_of_time)
-    assert world.mirror.record is not None
-    assert world.mirror.record.original.desired.regions == ("b", "a")
+    assert world.record_copy is not None
+    assert world.record_copy.original.desired.regions == ("b", "a")
 
 
 def test_what_is_nobodys_does_not_keep_the_mirror_from_being_whole() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    world.stray = {"mirror"}
-    world.mirror.record = None
+    world.spoil("mirror")
+    world.record_copy = None
     refused(world)
 
-    assert world.mirror.record is not None
+    assert world.record_copy is not None
 
 
 @pytest.mark.parametrize(("number", "shown"), [(10, 10), (11, 11)])
@@ -100,12 +98,12 @@ def test_no_more_than_ten_refusals_are_shown(number: int, shown: int) -> None:
 def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    world.mirror.record = None
+    world.record_copy = None
 
     def unreadable(operation: Operation) -> Any:
         return Absent.STRAY if isinstance(operation, ReadCopy) else world.carry_out(operation)
 
-    del world.mirror.copies["c"]
+    del world.copies["c"]
     with pytest.raises(Refused, match="can't be read"):
-        SimulatedCoordinator(run(ScheduledRun(), "schedule", RunResult())).finish(unreadable)
-    assert world.mirror.record is None
+        begun(ScheduledRun(), "schedule").finish(unreadable)
+    assert world.record_copy is None

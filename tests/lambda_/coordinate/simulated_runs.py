@@ -1,0 +1,32 @@
+"""Whole runs of the coordinator on tables in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from coordinate.protocol.model import Deploy
+from coordinate.protocol.run import Run, RunResult, ScheduledRun, run
+
+from proof.simulation.checks import CheckedWorld
+from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.deployments import decoded, desired
+
+
+def begun(request: Run, name: str) -> SimulatedCoordinator:
+    return SimulatedCoordinator(run(request, name, RunResult()))
+
+
+def deployment(world: CheckedWorld, regions: Sequence[str], name: str, **settings: Any) -> SimulatedCoordinator:
+    """Return the run of a deployment whose preview reads what is admitted now."""
+    follows = world.record.token if world.record else ""
+    asked = decoded(desired(regions, layouts_label=world.layouts.id, **settings))
+    return begun(Deploy(asked, follows, world.now), name)
+
+
+def deployed(world: CheckedWorld, *regions: str, **settings: Any) -> RunResult:
+    for region in regions:
+        world.make_table(region)
+    return deployment(world, regions, world.new_id("deployment"), **settings).finish(world.carry_out)
+
+
+def scheduled_run(world: CheckedWorld, name: str = "schedule") -> RunResult:
+    return begun(ScheduledRun(), name).finish(world.carry_out)
