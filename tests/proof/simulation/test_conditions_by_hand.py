@@ -234,6 +234,7 @@ def late_fence(without: str | None) -> None:
     mint_all(world, "a")
     for fence in fences:
         world.carry_out(fence)
+    world.restart("a")
     mint_all(world, "a")
     world.unreachable.add("a")
     deployed(world, "b")

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.operations import Operation
-from coordinate.protocol.run import Grant, RunResult
+from coordinate.protocol.run import Grant
 
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.schedule import RandomSchedule
 from tests.lambda_.coordinate.simulated_runs import begun, deployed
 
 
@@ -58,15 +57,3 @@ def test_after_some_blocks_the_window_is_large_enough(sizes: tuple[int, ...]) ->
 
     assert refused < 20
     assert world.registers["c"].window >= 400
-
-
-@pytest.mark.long
-def test_random_schedules_grant_too() -> None:
-    """Otherwise they show nothing of it."""
-    granted = 0
-    for seed in range(30):
-        schedule = RandomSchedule(seed)
-        schedule.run()
-        granted += sum(isinstance(coordinator.result, RunResult) for coordinator in schedule.grants)
-
-    assert granted > 0
