@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from aws_client.service import DynamoDB, ServiceError
 
-from proof.simulation.expressions import Expressions, Item, canonical, invalid, size_of, translated
+from proof.simulation.expressions import Expressions, Item, check_value, invalid, size_of, translated
 
 Request = Mapping[str, Any]
 _Outcome = Callable[[int], tuple[Item | None, Item | None]]
@@ -55,7 +55,7 @@ PARAMETERS = WRITES | {
 """What an operation, or a write in a transaction, may have."""
 
 OLD = ("NONE", "ALL_OLD")
-RETURNED = {"PutItem": OLD, "DeleteItem": OLD, "UpdateItem": (*OLD, "ALL_NEW", "UPDATED_NEW")}
+RETURNED = {"PutItem": OLD, "DeleteItem": OLD, "UpdateItem": (*OLD, "ALL_NEW")}
 """What a write may return."""
 
 _ONE_AT_A_TIME = Lock()
@@ -190,12 +190,10 @@ class Database:
         returned = request.get("ReturnValues", "NONE")
         if returned not in RETURNED.get(operation, ()):
             raise NotImplementedError(f"{operation} with ReturnValues {returned}")
-        key, plan, outcome = self._prepared(table, operation[:-4], request)
+        key, _, outcome = self._prepared(table, operation[:-4], request)
         before, after = outcome(1)
         _store(table, key, after)
         attributes = before if returned == "ALL_OLD" else after if returned == "ALL_NEW" else None
-        if returned == "UPDATED_NEW" and after is not None:
-            attributes = {name: after[name] for name in plan.names if name in after}
         return {"Attributes": attributes} if attributes else {}
 
     def _transact(self, region: str, request: Request) -> dict[str, Any]:
@@ -233,7 +231,9 @@ class Database:
     def _prepared(self, table: Table, kind: str, request: Request) -> tuple[str, Expressions, _Outcome]:
         """Return a write's key and plan, and a function that returns the item before and after it, or raises."""
         plan, values = self._plan(request, kind)
-        put = {name: canonical(value) for name, value in request.get("Item", {}).items()}
+        put = {**request.get("Item", {})}
+        for value in put.values():
+            check_value(value)
         key = table.key_of({table.key: put.get(table.key, {})} if kind == "Put" else request["Key"])
 
         def outcome(times: int) -> tuple[Item | None, Item | None]:
@@ -266,7 +266,8 @@ class Database:
         plan = translated(condition, change, projection, tuple(names.items()), without)
         if label:
             self._met[label, condition or ""] = plan.tests
-        values = {name: canonical(value) for name, value in values.items()}
+        for value in values.values():
+            check_value(value)
         if values.keys() != plan.values:
             raise invalid(f"Expression attribute values unused or not defined: {values.keys() ^ plan.values}")
         plan.check(values)

@@ -1,15 +1,13 @@
 """DynamoDB's expressions, translated into Python: that is as quick as a condition written in Python.
 
-What isn't known (a function, a path into a document, binary values) is refused with NotImplementedError. What DynamoDB
-refuses is `invalid`.
+What no request of the functions has (most of DynamoDB's functions, `ADD`, a path into a document, a set, a fraction) is
+refused with NotImplementedError. What DynamoDB refuses is `invalid`.
 """
 
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from decimal import Context
-from fractions import Fraction
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from math import nan
@@ -23,12 +21,11 @@ Value = dict[str, Any]
 
 Item = dict[str, Value]
 
-DIGITS, SMALLEST, LARGEST = 38, -130, 125
-"""Significant digits of a number, and the powers of ten between which the first of them is."""
+DIGITS = 38
+"""Digits of a number."""
 
-SETS = ("SS", "NS")
-KINDS = ("S", "N", "BOOL", "NULL", "L", "M", "B", "BS", *SETS)
-_ORDERED, _SIZED = ("S", "N"), ("S", "L", "M", *SETS)
+KINDS = ("S", "N", "BOOL", "NULL", "L", "M", "B", "BS", "SS", "NS")
+_ORDERED = ("S", "N")
 OPERATORS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "Eq": ("({0} == {1} is not None)", (KINDS, KINDS)),
     "NotEq": ("(not {0} == {1} is not None)", (KINDS, KINDS)),
@@ -36,43 +33,30 @@ OPERATORS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "LtE": ("(order({0}, {1}) <= 0)", (_ORDERED, _ORDERED)),
     "Gt": ("(order({0}, {1}) > 0)", (_ORDERED, _ORDERED)),
     "GtE": ("(order({0}, {1}) >= 0)", (_ORDERED, _ORDERED)),
-    "between": ("(order({0}, {1}) >= 0 >= order({0}, {2}))", (_ORDERED, _ORDERED, _ORDERED)),
     "attribute_exists": ("({0} is not None)", ((),)),
     "attribute_not_exists": ("({0} is None)", ((),)),
     "attribute_type": ("({1}['S'] in ({0} or ()))", (KINDS, ("S",))),
-    "begins_with": ("begins_with({0}, {1})", (("S",), ("S",))),
-    "contains": ("contains({0}, {1})", (KINDS, KINDS)),
-    "size": ("size({0})", (_SIZED,)),
-    "if_not_exists": ("(present({1}) and {0} or {1})", ((), KINDS)),
     "Add": ("total({0}, {1}, 1)", (("N",), ("N",))),
     "Sub": ("total({0}, {1}, -1)", (("N",), ("N",))),
-    "ADD": ("{0}", (("N", *SETS),)),
-    "DELETE": ("{0}", (SETS,)),
 }
 """An operator, as `ast` calls it, or a function → what it is in Python, and the types that a value may have, for each
 operand that is a value of the request."""
 
-_OF_OPERANDS = ("p_size", "p_if_not_exists")
 _SIGNS = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_PYTHON = {**_SIGNS, "AND": "and", "OR": "or", "NOT": "not", "IN": "in", "#": "n_", ":": "v_", "": "p_"}
+_PYTHON = {**_SIGNS, "AND": "and", "OR": "or", "NOT": "not", "#": "n_", ":": "v_", "": "p_"}
 _DYNAMODB = {python: word for word, python in _PYTHON.items()}
 _TOKEN = re.compile(r"([#:]?)(\w+)|[<>=]+", re.ASCII)
-_TRANSLATED = re.compile(r"\b[nvp]_|==|!=|\b(?:and|or|not|in)\b", re.ASCII)
+_TRANSLATED = re.compile(r"\b[nvp]_|==|!=|\b(?:and|or|not)\b", re.ASCII)
 _UNKNOWN = re.compile(
     r"[^\w\s#:<>=(),+-] | [#:](?!\w)"
-    r"| (?<![#:])\bin\s+[^\s(]"  # no list
     r"| (?<!\w)\(\s*\((?:[^()]|\([^()]*\))*\)\s*\)"  # redundant parentheses
     r"| [+-][^,]*[+-]",  # DynamoDB adds two numbers at most
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 ).search
-_OPERAND = r"([#:]?\w+(?:\s*\([^()]*\))?)"
-_BETWEEN = re.compile(rf"{_OPERAND}\s+BETWEEN\s+{_OPERAND}\s+AND\s+{_OPERAND}", re.ASCII | re.IGNORECASE)
-_SECTION = re.compile(r"(?<![#:\w])(SET|REMOVE|ADD|DELETE)\s", re.ASCII | re.IGNORECASE)
+_SECTION = re.compile(r"(?<![#:\w])(SET|REMOVE)\s", re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[a-zA-Z]\w*", re.ASCII).fullmatch
 _REPLACING = re.compile(r"#(\w+) = :\1|attribute_not_exists\(#\w+\)", re.ASCII).fullmatch
 _PLAIN = re.compile(r"0|-?[1-9]\d{0,37}", re.ASCII).fullmatch
-_NUMBER = re.compile(r"[+-]?(\d{1,999}\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII).fullmatch
-_EXACT = Context(prec=1000)
 
 
 def invalid(message: str) -> ServiceError:
@@ -80,45 +64,19 @@ def invalid(message: str) -> ServiceError:
     return ServiceError(400, "ValidationException", message)
 
 
-def number(text: str) -> int | Fraction:
-    """Return a number of DynamoDB."""
-    return int(text) if text.lstrip("-").isdecimal() else Fraction(text)
-
-
-def number_text(exact: int | Fraction) -> str:
-    """Return a number as DynamoDB writes it, or raise `invalid`."""
-    if isinstance(exact, int) and -(10**DIGITS) < exact < 10**DIGITS:
-        return str(exact)
-    shown = _EXACT.divide(exact.numerator, exact.denominator).normalize(_EXACT)
-    if len(shown.as_tuple().digits) > DIGITS or (shown and not SMALLEST <= shown.adjusted() <= LARGEST):
-        raise invalid(f"a number of more than {DIGITS} digits, or outside of the supported range")
-    return format(shown, "f")
-
-
-def canonical(value: Value) -> Value:
-    """Return a value as it is stored, by which equal ones are equal, or raise `invalid`."""
+def check_value(value: Value) -> None:
+    """Raise `invalid` if a value is none, or NotImplementedError if it may not be what is stored."""
     kind: str = next(iter(value)) if len(value) == 1 else ""
     content: Any = value.get(kind)
     if isinstance(content, str) and (kind == "S" or (kind == "N" and _PLAIN(content))):
-        return value
-    match kind:
-        case "N" if isinstance(content, str) and _NUMBER(content):
-            return {"N": number_text(number(content))}
-        case "BOOL" | "NULL" if content is True or (content is False and kind == "BOOL"):
-            return value
-        case "L":
-            return {"L": [canonical(element) for element in value["L"]]}
-        case "M":
-            return {"M": {name: canonical(element) for name, element in value["M"].items()}}
-        case "SS" | "NS" if content:
-            elements = {canonical({kind[0]: element})[kind[0]] for element in value[kind]}
-            if len(elements) == len(value[kind]):
-                return {kind: sorted(elements)}
-        case "B" | "BS":
-            raise NotImplementedError(f"a binary value: {value}")
-        case _:
-            pass
-    raise invalid(f"Supplied AttributeValue is not a value of one supported datatype: {value}")
+        return
+    if kind == "L":
+        for element in value[kind]:
+            check_value(element)
+    elif kind in KINDS[4:] or (kind == "N" and isinstance(content, str) and not content.isalpha()):
+        raise NotImplementedError(f"a value that no function writes: {value}")
+    elif kind not in ("BOOL", "NULL") or content not in (True, False) or (kind == "NULL" and not content):
+        raise invalid(f"Supplied AttributeValue is not a value of one supported datatype: {value}")
 
 
 def size_of(item: Mapping[str, Value]) -> int:
@@ -128,50 +86,19 @@ def size_of(item: Mapping[str, Value]) -> int:
 
 def _size(value: Value) -> int:
     ((kind, content),) = value.items()
-    match kind:
-        case "N":
-            return len(content) // 2 + 2
-        case "S":
-            return len(content.encode())
-        case "L":
-            return 3 + sum(1 + _size(element) for element in content)
-        case "M":
-            return 3 + len(content) + size_of(content)
-        case _:
-            return sum(_size({kind[0]: element}) for element in content) if kind in SETS else 1
+    if kind == "L":
+        return 3 + sum(1 + _size(element) for element in content)
+    return len(content) // 2 + 2 if kind == "N" else len(content.encode()) if kind == "S" else 1
 
 
 def order(one: Value | None, other: Value | None) -> float:
     """Return whether a value is below (-1), above (1) or equal to (0) another one; nan if they have no order."""
     ((kind, here),), ((of, there),) = (one or {"": 0}).items(), (other or {"": 0}).items()
     if kind == of == "N":
-        here, there = number(here), number(there)
+        here, there = int(here), int(there)
     elif not kind == of == "S":
         return nan
     return (here > there) - (here < there)
-
-
-def begins_with(value: Value | None, start: Value | None) -> bool:
-    """Return whether a string begins with another one."""
-    if value is None or start is None or "S" not in value or "S" not in start:
-        return False
-    return value["S"].startswith(start["S"])
-
-
-def contains(value: Value | None, part: Value | None) -> bool:
-    """Return whether a string contains another one, or a set or a list an element."""
-    if value is None or part is None:
-        return False
-    ((kind, content),), ((of, element),) = value.items(), part.items()
-    return part in content if kind == "L" else kind in ("S", *SETS) and kind[0] == of and element in content
-
-
-def size(value: Value | None) -> Value | None:
-    """Return how long a value is, if it has a length. DynamoDB Local counts the units of UTF-16 in a string."""
-    ((kind, content),) = (value or {"": ""}).items()
-    if kind == "S":
-        content = content.encode("utf-16-le")[::2]
-    return {"N": str(len(content))} if kind in _SIZED else None
 
 
 def present(value: Value | None) -> Value:
@@ -186,29 +113,16 @@ def total(one: Value | None, other: Value | None, sign: int) -> Value:
     first, second = present(one).get("N"), present(other).get("N")
     if first is None or second is None:
         raise invalid("An operand in the update expression has an incorrect data type")
-    return {"N": number_text(number(first) + sign * number(second))}
-
-
-def merge(item: Item, name: str, value: Value, section: str) -> None:
-    """Add a number to an attribute, or elements to a set, or delete elements."""
-    ((kind, content),) = value.items()
-    old = item.pop(name, {kind: "0" if kind == "N" else ()})
-    if kind == "N" or kind not in old:
-        item[name] = total(old, value, 1)
-    elif elements := {*old[kind], *content} if section == "ADD" else {*old[kind]} - {*content}:
-        item[name] = {kind: sorted(elements)}
+    result = int(first) + sign * int(second)
+    if abs(result) >= 10**DIGITS:
+        raise NotImplementedError(f"a number of more than {DIGITS} digits, which may be rounded: {result}")
+    return {"N": str(result)}
 
 
 def typed(value: Value, kinds: tuple[str, ...]) -> None:
     """Raise `invalid` if a value of the request has another type."""
     if not value.keys() <= {*kinds}:
         raise invalid(f"Incorrect operand type for operator or function: {value}; allowed: {', '.join(kinds)}")
-
-
-def bounds(low: Value, high: Value) -> None:
-    """Raise `invalid` if these can't be bounds."""
-    if not order(low, high) <= 0:
-        raise invalid("The BETWEEN operator requires an upper bound of the same type, not below the lower one")
 
 
 @cache
@@ -236,7 +150,7 @@ class _Translation:
 
     def condition(self) -> list[tuple[str, str]]:
         """Return the tests that AND joins, each with its translation."""
-        tree, *others = self._parsed(_BETWEEN.sub(r"between(\1, \2, \3)", self._text))
+        tree, *others = self._parsed(self._text)
         tests = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree, *others]
         texts = [_TRANSLATED.sub(lambda found: _DYNAMODB[found[0]], ast.unparse(test)) for test in tests]
         return [(text, self._test(test)) for text, test in zip(texts, tests, strict=True)]
@@ -246,14 +160,11 @@ class _Translation:
         before, *parts = _SECTION.split(self._text)
         sections, names, lines = [part.upper() for part in parts[::2]], list[str](), list[str]()
         for section, body in zip(sections, parts[1::2], strict=True):
-            for node in self._parsed(body if section == "SET" else re.sub(r"\s+:", " = :", body)):
+            for node in self._parsed(body):
                 match node:
-                    case ast.Compare(target, [ast.Eq()], [value]) if section != "REMOVE":
+                    case ast.Compare(target, [ast.Eq()], [value]) if section == "SET":
                         names.append(name := self._path(target))
-                        if section == "SET":
-                            lines.append(f"new[{name!r}] = present({self._operand(value)})")
-                        else:
-                            lines.append(f"merge(new, {name!r}, {self._applied(section, value)}, {section!r})")
+                        lines.append(f"new[{name!r}] = present({self._operand(value)})")
                     case _:
                         names.append(name := self._path(node))
                         lines.append(f"new.pop({name!r}, None)" if section == "REMOVE" else self._refuse())
@@ -271,12 +182,9 @@ class _Translation:
                 return f"({(' and ' if isinstance(sign, ast.And) else ' or ').join(map(self._test, tests))})"
             case ast.UnaryOp(ast.Not(), test):
                 return f"(not {self._test(test)})"
-            case ast.Compare(left, [ast.In()], [options]):
-                others = options.elts if isinstance(options, ast.Tuple) else [options]
-                return self._test(ast.BoolOp(ast.Or(), [ast.Compare(left, [ast.Eq()], [other]) for other in others]))
             case ast.Compare(left, [sign], [right]):
                 return self._applied(type(sign).__name__, left, right)
-            case ast.Call(ast.Name(function), operands) if function.islower() and function not in _OF_OPERANDS:
+            case ast.Call(ast.Name(function), operands) if function.islower():
                 return self._applied(function[2:], *operands)
             case _:
                 return self._refuse()
@@ -285,9 +193,7 @@ class _Translation:
         template, kinds = OPERATORS.get(operator, ("", ()))
         operands = [self._operand(node) for node in nodes]
         values = [operand for operand in operands if operand.startswith("v[")]
-        if len(operands) != len(kinds) or (
-            operator in ("ADD", "DELETE", "attribute_type") and operands[-1] not in values
-        ):
+        if len(operands) != len(kinds) or (operator == "attribute_type" and operands[-1] not in values):
             self._refuse()
         if operands[0] in operands[1:] and operands[0].startswith("i.") and operator not in ("Add", "Sub"):
             raise self._wrong(f"The first operand must be distinct from the remaining operands: {operands[0]}")
@@ -295,19 +201,14 @@ class _Translation:
         self.checks += [f"typed({each}, {kind})" for each, kind in places]
         if operator == "attribute_type":
             self.checks.append(f"typed({{{operands[1]}['S']: 0}}, KINDS)")
-        if operator == "between" and {*operands[1:]} <= {*values}:
-            self.checks.append(f"bounds({operands[1]}, {operands[2]})")
         return template.format(*operands)
 
     def _operand(self, node: ast.expr) -> str:
-        update = self._kind == "UpdateExpression"
         match node:
             case ast.Name(word) if word.startswith("v_"):
                 self.used.add(f":{word[2:]}")
                 return f"v[':{word[2:]}']"
-            case ast.Call(ast.Name(function), nodes) if function == ("p_if_not_exists" if update else "p_size"):
-                return self._applied(function[2:], *nodes)
-            case ast.BinOp(left, sign, right) if update:
+            case ast.BinOp(left, sign, right) if self._kind == "UpdateExpression":
                 return self._applied(type(sign).__name__, left, right)
             case _:
                 return f"i.get({self._path(node)!r})"

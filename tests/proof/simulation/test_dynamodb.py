@@ -30,11 +30,10 @@ KEY = {"counter": {"S": "c"}}
 ITEM: Item = {
     **KEY,
     "n": {"N": "5"},
-    "m": {"N": "1.5"},
+    "m": {"N": "1"},
     "s": {"S": "abc"},
     "t": {"BOOL": True},
     "l": {"L": [{"N": "1"}, {"S": "x"}]},
-    "ss": {"SS": ["a", "b"]},
 }
 NINES = "9" * 38
 
@@ -58,7 +57,7 @@ def write(client: DynamoDB, **request: Any) -> dict[str, Any]:
     names = {f"#{name}": name for name in (*ITEM, "absent") if f"#{name}" in texts}
     more = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
     request |= {name: found for name, found in more.items() if found}
-    return client.call("UpdateItem", {"TableName": TABLE, "Key": KEY, "ReturnValues": "UPDATED_NEW", **request})
+    return client.call("UpdateItem", {"TableName": TABLE, "Key": KEY, "ReturnValues": "ALL_NEW", **request})
 
 
 def refused(code: str = "ValidationException", message: str = "") -> Any:
@@ -69,7 +68,7 @@ def refused(code: str = "ValidationException", message: str = "") -> Any:
 @pytest.mark.parametrize(
     ("condition", "values", "holds"),
     [
-        ("n = :v", {"v": {"N": "5.0"}}, True),
+        ("n = :v", {"v": {"N": "5"}}, True),
         ("n <> :v", {"v": {"S": "5"}}, True),
         ("n < :v", {"v": {"N": "10"}}, True),
         ("n < :v", {"v": {"S": "9"}}, False),
@@ -80,25 +79,16 @@ def refused(code: str = "ValidationException", message: str = "") -> Any:
         ("m < n AND NOT n < m", {}, True),
         ("n = :v OR n = :v AND m = :v", {"v": {"N": "5"}}, True),
         ("(n = :v OR m = :v) AND m = :v", {"v": {"N": "5"}}, False),
-        ("n between :v and :w", {"v": {"N": "5"}, "w": {"N": "5"}}, True),
-        ("n IN (s, :v) AND #counter <> s", {"v": {"N": "5"}}, True),
         ("attribute_exists(#counter) AND attribute_not_exists(absent)", {}, True),
         ("attribute_type(n, :v)", {"v": {"S": "N"}}, True),
-        ("begins_with(s, :v)", {"v": {"S": "ab"}}, True),
-        ("begins_with(n, :v)", {"v": {"S": ""}}, False),
-        ("contains(s, :v)", {"v": {"S": "bc"}}, True),
-        ("contains(ss, :v)", {"v": {"S": "a"}}, True),
-        ("contains(l, :v)", {"v": {"N": "1.0"}}, True),
-        ("size(ss) = :v AND size(s) > :v", {"v": {"N": "2"}}, True),
-        ("size(n) < :v", {"v": {"N": "9"}}, False),
-        ("ss = :v", {"v": {"SS": ["b", "a"]}}, True),
+        ("l = :v", {"v": {"L": [{"N": "1"}, {"S": "x"}]}}, True),
     ],
 )
 def test_a_condition_holds_or_fails(client: DynamoDB, condition: str, values: Item, holds: bool) -> None:
     call = {"ConditionExpression": condition, "UpdateExpression": "SET x = n", **values}
 
     if holds:
-        assert write(client, **call) == {"Attributes": {"x": ITEM["n"]}}
+        assert write(client, **call) == {"Attributes": ITEM | {"x": ITEM["n"]}}
     else:
         with refused("ConditionalCheckFailedException"):
             write(client, **call)
@@ -108,21 +98,15 @@ def test_a_condition_holds_or_fails(client: DynamoDB, condition: str, values: It
     ("update", "values", "changed"),
     [
         ("SET n = n + :v", {"v": {"N": "-7"}}, {"n": {"N": "-2"}}),
-        ("SET n = n - m, m = n", {}, {"n": {"N": "3.5"}, "m": {"N": "5"}}),
-        ("set n = if_not_exists(absent, :v) + n remove m", {"v": {"N": "1"}}, {"n": {"N": "6"}}),
-        ("SET n = :v", {"v": {"N": "01.50e2"}}, {"n": {"N": "150"}}),
-        ("SET n = n + :v", {"v": {"N": f"{NINES[:-1]}5"}}, {"n": {"N": "1" + "0" * 38}}),
-        ("ADD n :v, absent :v, ss :w", {"v": {"N": "1"}, "w": {"SS": ["c", "a"]}},
-         {"n": {"N": "6"}, "absent": {"N": "1"}, "ss": {"SS": ["a", "b", "c"]}}),
-        ("DELETE ss :v", {"v": {"SS": ["a", "x"]}}, {"ss": {"SS": ["b"]}}),
-        ("DELETE ss :v", {"v": {"SS": ["a", "b"]}}, None),
-        ("DELETE absent :v", {"v": {"SS": ["a"]}}, None),
+        ("SET n = n - m, m = n", {}, {"n": {"N": "4"}, "m": {"N": "5"}}),
+        ("set n = n + m, absent = s remove l, t", {}, {"n": {"N": "6"}, "absent": {"S": "abc"}, "l": {}, "t": {}}),
     ],
-)  # fmt: skip
+)
 def test_an_update_reads_every_value_before_it_sets_any(
-    client: DynamoDB, update: str, values: Item, changed: Item | None
+    client: DynamoDB, update: str, values: Item, changed: Item
 ) -> None:
-    assert write(client, UpdateExpression=update, **values) == ({"Attributes": changed} if changed else {})
+    after = {name: value for name, value in (ITEM | changed).items() if value}
+    assert write(client, UpdateExpression=update, **values) == {"Attributes": after}
 
 
 @pytest.mark.parametrize(
@@ -136,24 +120,19 @@ def test_an_update_reads_every_value_before_it_sets_any(
         ("SET n = n + absent", {}),
         ("SET n = n + s", {}),
         ("SET n = n + :v", {"v": {"S": "1"}}),
-        ("SET n = n + :v", {"v": {"N": NINES}}),
-        ("SET n = :v", {"v": {"N": "1" * 39}}),
         ("SET n = :v", {"v": {"N": "one"}}),
         ("SET n = :v", {"v": {"N": "1", "S": "1"}}),
-        ("SET n = :v", {"v": {"SS": []}}),
+        ("SET n = :v", {"v": {"BOOL": "true"}}),
         ("SET n = :v", {"v": {"S": "x" * 409_600}}),
         ("SET n = :v", {}),
         ("SET n = n", {"v": {"N": "1"}}),
         ("SET n = #other", {}),
         ("SET token = n", {}),
-        ("ADD s :v", {"v": {"N": "1"}}),
-        ("DELETE ss :v", {"v": {"N": "1"}}),
         ("if n = n", {}),
         ("if n < :v", {"v": {"BOOL": True}}),
-        ("if attribute_not_exists(n) OR begins_with(s, :v)", {"v": {"N": "1"}}),
+        ("if attribute_not_exists(n) OR attribute_type(s, :v)", {"v": {"N": "1"}}),
         ("if attribute_exists(:v)", {"v": {"N": "1"}}),
         ("if attribute_type(n, :v)", {"v": {"S": "number"}}),
-        ("if n BETWEEN :v AND :w", {"v": {"N": "9"}, "w": {"N": "1"}}),
     ],
 )
 def test_what_dynamodb_refuses_changes_nothing(
@@ -169,15 +148,25 @@ def test_what_dynamodb_refuses_changes_nothing(
     "expressions",
     [
         "SET n.x = n", "SET l[0] = n", "SET n = n + n + n", "SET n = list_append(l, l)", "SET n == m", "SET", "n = m",
-        "SET n = size(s)", "ADD n m", "SET n = m, REMOVE m", "if", "if n", "if n = m s = m", "if n = m OR", "if (n = m",
+        "SET n = size(s)", "ADD n :v",
+        "DELETE n :v", "SET n = m, REMOVE m", "if", "if n", "if n = m s = m", "if n = m OR", "if (n = m",
         "if ((n = m))", "if n.x = m", "if n == m", "if n = m = n", "if NOT", "if n IN m", "if foo(n)", "if Lt(n, m)",
-        "if attribute_exists(n, m)", "if n + m = m", "if (n = m)(m = n)", "if n = \"x\"", "if n = 5", "if n = m # s",
+        "if attribute_exists(n, m)", "if n + m = m", "if n BETWEEN m AND m", "if n IN (m)",
+        "if contains(n, m)", "if size(n) = m", "if (n = m)(m = n)", "if n = \"x\"", "if n = 5", "if n = m # s",
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_not_ignored(client: DynamoDB, expressions: str) -> None:
     name = "ConditionExpression" if expressions.startswith("if") else "UpdateExpression"
     with pytest.raises(NotImplementedError, match="Expression: "):
         write(client, **{name: expressions.removeprefix("if")})
+
+
+@pytest.mark.parametrize("value", [{"N": "1.5"}, {"N": "1e2"}, {"N": "9" * 39}, {"M": {}}, {"SS": ["a"]}, {"B": ""}])
+def test_a_value_that_no_function_writes_is_not_ignored(client: DynamoDB, value: dict[str, Any]) -> None:
+    with pytest.raises(NotImplementedError, match="a value that no function writes"):
+        write(client, UpdateExpression="SET n = :v", v=value)
+    with pytest.raises(NotImplementedError, match="more than 38 digits"):
+        write(client, UpdateExpression="SET n = n + :v", v={"N": NINES})
 
 
 @pytest.mark.parametrize(
@@ -204,13 +193,13 @@ def test_a_failed_condition_returns_the_item_if_it_is_asked_for(client: DynamoDB
 
 
 def test_items_are_put_read_and_deleted(client: DynamoDB) -> None:
-    put: Any = {"TableName": TABLE, "Item": {**KEY, "n": {"N": "007"}}, "ReturnValues": "ALL_OLD"}
+    put: Any = {"TableName": TABLE, "Item": {**KEY, "n": {"N": "7"}}, "ReturnValues": "ALL_OLD"}
     assert client.call("PutItem", put) == {"Attributes": ITEM}
     read: Any = {"TableName": TABLE, "Key": KEY, "ProjectionExpression": "n, s"}
     assert client.call("GetItem", json.dumps(read).encode()) == {"Item": {"n": {"N": "7"}}}
     assert client.call("DeleteItem", {"TableName": TABLE, "Key": KEY, "ReturnValues": "ALL_OLD"})["Attributes"]
     assert client.call("GetItem", {"TableName": TABLE, "Key": KEY}) == {}
-    updated = {"TableName": TABLE, "Key": KEY, "UpdateExpression": "ADD n :v", "ReturnValues": "ALL_NEW"}
+    updated = {"TableName": TABLE, "Key": KEY, "UpdateExpression": "SET n = :v", "ReturnValues": "ALL_NEW"}
     made = client.call("UpdateItem", updated | {"ExpressionAttributeValues": {":v": {"N": "1"}}})
     assert made == {"Attributes": {**KEY, "n": {"N": "1"}}}
 
@@ -300,7 +289,7 @@ def test_a_transaction_writes_all_or_nothing(database: Database, client: DynamoD
 
     holds = part("ConditionCheck", "absent", ConditionExpression="attribute_not_exists(n)")
     assert client.call("TransactWriteItems", {"TransactItems": [put, increment, holds]}) == {}
-    assert table.items == {"c": ITEM | {"n": {"N": "6.5"}}, "new": {"counter": {"S": "new"}}}
+    assert table.items == {"c": ITEM | {"n": {"N": "6"}}, "new": {"counter": {"S": "new"}}}
 
 
 def test_a_repeated_transaction_is_known_by_its_token(database: Database, client: DynamoDB) -> None:
@@ -311,7 +300,7 @@ def test_a_repeated_transaction_is_known_by_its_token(database: Database, client
     del items[0]["Update"]["ConditionExpression"]
     for _ in range(2):
         assert client.call("TransactWriteItems", request) == {}
-    assert database.tables[REGION, TABLE].items["c"]["n"] == {"N": "6.5"}
+    assert database.tables[REGION, TABLE].items["c"]["n"] == {"N": "6"}
 
     with refused("IdempotentParameterMismatchException"):
         client.call("TransactWriteItems", request | {"TransactItems": [part("Delete", "c")]})
