@@ -101,7 +101,7 @@ site: .venv-site/ready
 	@.venv-site/bin/python -m tools.built_site dist/site
 	@echo "built: dist/site/index.html"
 
-# Search 100,000 random schedules of the protocol for a duplicate (half an hour).
+# Search 100,000 random schedules of the protocol for a duplicate (an hour and a half).
 search: .venv/local
 	@$(BIN)/python -m proof.simulation
 

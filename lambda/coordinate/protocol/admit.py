@@ -247,11 +247,11 @@ def _first(
         now = yield from one(op.Clock())
         marked: list[Register] = []
         for name in names:
-            kept: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
-            if Absent.STRAY in kept[:2]:
-                raise stray(name, "the layouts table" if kept[0] is Absent.STRAY else "the mirror")
+            stored: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
+            if Absent.STRAY in stored[:2]:
+                raise stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             left: list[Register | Item] = []
-            for each in kept:
+            for each in stored:
                 original = cast("Any", each.original) if isinstance(each, Copy) else each
                 left += [original] if isinstance(original, Register | Item) else []
             begun = beginning(name, layouts_id, new.first_epoch, new, new.first_base, now)

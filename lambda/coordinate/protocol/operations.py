@@ -1,8 +1,8 @@
 """What a run may do: one read or one conditional write, or a question about the clock or the run lock.
 
-A run only names them. `dynamodb/` carries them out, and `proof/simulation/world.py` does so in memory. The answer of a
-conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
-also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. All else at home must answer.
+A run only names them, and `dynamodb/` carries them out. The answer of a conditional write is whether its condition
+held. If it didn't, nothing was changed. An operation in a region may also be answered by `Absent.UNREACHABLE` or
+`GONE`, a read also by `STRAY`. All else at home must answer.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
