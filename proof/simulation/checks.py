@@ -1,7 +1,6 @@
 """A simulated world that fails if a rule is broken, and checks of what must be true in the end."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -9,15 +8,16 @@ from aws_client.service import ServiceError
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Item, Refused, Register
 from coordinate.protocol.run import RunResult
-from mint.model import Block, RequestError
+from mint.model import RequestError
 from mint.owner import owner_document
-from mint.table import CounterTable
 
 from global_integers_core.lattice import Layout, places
-from global_integers_core.records import RECORD_KEY, Recorded
+from global_integers_core.records import Recorded
 
-from .dynamodb import Item as Attributes
-from .world import AT_THE_MIRROR, ELSEWHERE, ITEMS, LAYOUTS, MIRROR, RECEIPTS, World, kind_of
+from .world import AT_THE_MIRROR, ELSEWHERE, ITEMS, LAYOUTS, MIRROR, RECEIPTS, Attributes, World, kind_of
+
+Snapshot = dict[str, Attributes]
+"""What a table had at some moment, by key."""
 
 
 class MintedTwice(AssertionError):
@@ -54,9 +54,7 @@ class CheckedWorld(World):
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     epochs: int = 0
     """The highest epoch of any register so far."""
-    backups: dict[str, list[dict[str, Attributes]]] = field(
-        default_factory=dict[str, "list[dict[str, Attributes]]"], repr=False
-    )
+    backups: dict[str, list[Snapshot]] = field(default_factory=dict[str, "list[Snapshot]"], repr=False)
     """What each table had at every moment."""
     only_backups: set[str] = field(default_factory=set[str])
     """The tables of which no later backup is made."""
@@ -67,7 +65,7 @@ class CheckedWorld(World):
     unrecorded: set[str] = field(default_factory=set[str])
     """The regions whose receipts table was lost at any time, or couldn't be used."""
 
-    def _mint(self, region: str, counter: str, mint: Callable[[CounterTable], Block]) -> list[int]:
+    def _mint(self, region: str, counter: str, count: int | None = None) -> list[int]:
         """Mint by the region's warm function, or raise `MintedTwice`.
 
         What the table has issued and nobody got, since the function found that the table went back, is excepted.
@@ -75,7 +73,7 @@ class CheckedWorld(World):
         self._back_up(region)
         table = self.table(region)
         before = table and table.items.get(counter)
-        integers = super()._mint(region, counter, mint)
+        integers = super()._mint(region, counter, count)
         for integer in integers:
             self._note(region, counter, integer)
         if not integers and before and table and (after := table.items[counter]) is not before:
@@ -174,9 +172,6 @@ class CheckedWorld(World):
         self.delete(name)
         if how != "gone":
             self.make(name).items |= content if how == "restored" else {}
-        if name == LAYOUTS and self.without == "mirror: written before anything is done":
-            before, record = self.backups.get(MIRROR, [{}])[-2:][0], self.mirror.items.get(RECORD_KEY)
-            self.mirror.items = {**before, **({RECORD_KEY: record} if record else {})}
         if name.startswith(RECEIPTS):
             self.unrecorded.add(name.removeprefix(f"{RECEIPTS} "))
         elif how == "restored" and name not in (LAYOUTS, MIRROR):
@@ -192,22 +187,22 @@ class CheckedWorld(World):
         table, now = self.table(region), self.item(region, counter)
         if table is None or now is None or now.table != table.id or now.fenced or now.held:
             return False
-        older: list[tuple[int, Attributes]] = []
-        for items in self.backups[region]:
-            state = ITEMS(items[counter]) if counter in items else None
-            if not isinstance(state, Item) or state.table != table.id or state.issued >= now.issued:
-                continue
-            if any_epoch or (state.epoch == now.epoch and not (state.fenced or state.held)):
-                older.append((state.issued, items[counter]))
-        if not older:
-            return False
-        issued, table.items[counter] = random.choice(older)
-        for name, integer in [each for each, where in self.minted.items() if where == region]:
-            if name == counter and integer > issued:
-                del self.minted[name, integer]
-                self.excepted.add((name, integer))
-        self.forgotten[region] = self.epochs
-        return True
+        states = [items[counter] for items in self.backups[region] if counter in items]
+        decoded = [(state, found) for state in states if isinstance(found := ITEMS(state), Item)]
+        older = [
+            (state, found.issued)
+            for state, found in decoded
+            if found.table == table.id and found.issued < now.issued
+            if any_epoch or replace(found, issued=0, ceiling=0) == replace(now, issued=0, ceiling=0)
+        ]
+        if older:
+            table.items[counter], issued = random.choice(older)
+            since = {(counter, n) for (name, n), where in self.minted.items() if (name, where) == (counter, region)}
+            since = {(name, integer) for name, integer in since if integer > issued}
+            self.excepted |= since
+            self.minted = {key: where for key, where in self.minted.items() if key not in since}
+            self.forgotten[region] = self.epochs
+        return bool(older)
 
 
 class Stuck(AssertionError):

@@ -9,7 +9,7 @@ has minted before, and nothing is minted twice; or it is refused, and what the r
 
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations_with_replacement, product
 from random import Random
@@ -21,7 +21,6 @@ from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
 from .checks import CheckedWorld, MintedTwice, Stuck
 from .coordinator import SimulatedCoordinator
 from .deployments import SimulatedPulumi, answer_to, deployment_of
-from .rules import taken_out
 
 LAYOUTS = ("present", "recreated", "restored", "without its record", "without its registers")
 """The layouts table. A recreated one is empty; from the last two, somebody has deleted items."""
@@ -33,9 +32,6 @@ REGION = ("present", "recreated", "restored", "unreachable")
 """A region's counters table. While it is unreachable, its region goes on minting."""
 
 MOST_REGIONS = 3
-
-REMEMBERED = "first: what Pulumi remembers"
-"""A rule that only a loss of nearly everything needs. Without it, Pulumi's state is always a new one."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Losses:
     """Whether Pulumi's state is the one of the first `up`."""
     role: bool
     """Whether the coordinator's role is the one of before. Regions accept a new one only after a while."""
-    settled: bool
+    answered: bool
     """Whether a low floor and the answer to an earlier loss stand in the settings."""
     warm: bool
     """Whether the functions still run that have minted before."""
@@ -175,7 +171,7 @@ class Stack:
 
 
 @cache
-def _built(number: int, settled: bool) -> bytes:
+def _built(number: int, answered: bool) -> bytes:
     """Return a stack that has minted in two epochs, pickled: to load it is faster than to copy it."""
     world = CheckedWorld()
     pulumi = SimulatedPulumi(world, Random(0), ["c"])
@@ -192,7 +188,7 @@ def _built(number: int, settled: bool) -> bytes:
     assert stack.schedule() == stack.delete("x") == stack.schedule() == ""
     stack.floors = {"*": 20}
     assert stack.up() == ""
-    if settled:  # a loss that was answered; floor and answer stay in the settings
+    if answered:  # a loss that was answered; floor and answer stay in the settings
         for name in ("layouts", "mirror"):
             world.lose(name, "recreated", Random(0))
         assert stack.up() != ""
@@ -210,7 +206,7 @@ def _built(number: int, settled: bool) -> bytes:
 
 def lost(losses: Losses) -> Stack:
     """Return a stack that has lost this."""
-    stack: Stack = pickle.loads(_built(len(losses.regions), losses.settled))  # noqa: S301 (made above)
+    stack: Stack = pickle.loads(_built(len(losses.regions), losses.answered))  # noqa: S301 (made above)
     world, pulumi, random = stack.world, stack.pulumi, Random(0)
     stack.counters = ("c",)
     if not losses.warm:
@@ -263,7 +259,7 @@ def causes(losses: Losses) -> frozenset[str]:
         "a counters table was lost": bool({"recreated", "restored"} & {*losses.regions}),
         "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
         "Pulumi's state was lost": not losses.remembered,
-        "a floor and an answer stand in the settings": losses.settled,
+        "a floor and an answer stand in the settings": losses.answered,
     }
     return frozenset(word for word, lost in words.items() if lost)
 
@@ -272,21 +268,14 @@ ABOVE = 10_000
 """What an operator finds in the data: above all integers and ceilings."""
 
 
-def outcome(losses: Losses, without: str | None = None) -> tuple[str, ...]:
+def outcome(losses: Losses) -> tuple[str, ...]:
     """Lose this, deploy, and do what the refusals say until all regions mint. Return the refusals.
-
-    `without` is a rule of `rules.py` that is taken out, or `REMEMBERED`.
 
     Raises:
         MintedTwice: an integer was minted twice.
         Stuck: what a refusal said didn't help, or some region mints nothing in the end.
     """
-    stack = lost(replace(losses, remembered=losses.remembered and without != REMEMBERED))
-    with taken_out(without):
-        return _outcome(stack, losses)
-
-
-def _outcome(stack: Stack, losses: Losses) -> tuple[str, ...]:
+    stack = lost(losses)
     world = stack.world
     unaccepted = set[str]() if losses.role else {*stack.names} - world.unreachable
     world.unreachable |= unaccepted

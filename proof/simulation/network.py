@@ -1,16 +1,15 @@
 """A network on which answers are lost, calls are throttled, and writes arrive late or twice."""
 
 from contextlib import suppress
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Absent, Refused, Register
+from coordinate.protocol.model import Absent, Refused
 
-from .checks import CheckedWorld, Stuck
+from .checks import CheckedWorld
 from .coordinator import Conflict
-from .world import ALIVE, kind_of
+from .world import kind_of
 
 LATENESS = 60
 """Seconds for which a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
@@ -34,7 +33,6 @@ class Network:
         self._clocks: dict[object, int] = {}
         self.offset = 0
         """By how many seconds every clock is wrong: somebody has set it back."""
-        self._issued: dict[tuple[str, str], int | None] = {}
         self.hot: tuple[str, str] | None = None
         """The region and the counter of an item that is throttled whenever it is asked for."""
 
@@ -60,12 +58,12 @@ class Network:
         if isinstance(operation, op.WriteRegister | op.WriteRecord) and random.random() < rates["conflict"]:
             return self._conflict(operation)
         if kind_of(operation) == "reads" or random.random() >= rates["lost"]:
-            return self._answer(operation)
+            return self._world.carry_out(operation)
         kind = random.randrange(3)
         if kind < 2:
             self.late.append((self._world.now, operation))
         if kind > 0:
-            answer = self._answer(operation)
+            answer = self._world.carry_out(operation)
             if kind == 1:
                 return answer  # and once more, later
         # Without an answer of the other tables at home, the run reads again what has become of them.
@@ -75,67 +73,19 @@ class Network:
         """Return by how many seconds somebody's clock is wrong."""
         return self.offset + (self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0)
 
-    def _conflict(self, operation: op.Operation) -> bool:
+    def _conflict(self, _: op.Operation) -> Any:
         """Let a transaction conflict with another one. The program tries it again."""
-        if self._world.without != "conflict: tried again":
-            raise Conflict
-        old, new = (operation.old, operation.new) if isinstance(operation, op.WriteRegister) else (None, None)
-        if old is not None and new is not None and new.epoch > old.epoch:
-            raise Stuck("a conflict has lost a round of fences")
-        return False
+        raise Conflict
 
     def _is_denied(self, region: str, operation: op.Operation) -> bool:
         """Return whether a region is unreachable since one of its tables may not be used."""
-        denied, kind = self._world.denied, kind_of(operation)
-        if isinstance(operation, op.OnRecord) and self._world.without == "receipts: stop no region":
-            return kind in (denied.get(region), denied.get(f"receipts {region}"))
-        return kind == denied.get(region)
+        return self._world.denied.get(region) == kind_of(operation)
 
     def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
         if (run, region) in self._given_up:
             return True
         hot = self.hot == (region, getattr(operation, "counter", None))
-        throttled = hot or self._random.random() < self._rates["throttled"]
-        if throttled and self._world.without == "throttled: only that item":
-            self._given_up.add((run, region))
-        return throttled
-
-    def _answer(self, operation: op.Operation) -> Any:
-        """Return the world's answer; where a rule of `ALIVE` is taken out, what the program got before it had it."""
-        world, without = self._world, self._world.without
-        answer = None if without not in ALIVE else self._former_answer(operation, without)
-        return world.carry_out(operation) if answer is None else answer
-
-    def _former_answer(self, operation: op.Operation, without: str) -> Any:
-        world = self._world
-        match operation:
-            case op.ScanItems(region) if without == "unreachable: stops nobody" and region in world.unreachable:
-                raise Refused(f"{region}: DynamoDB refused a call")
-            case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if without == "stray: stops nobody":
-                answer = world.carry_out(operation)
-                if not isinstance(answer, Absent) and Absent.STRAY in answer.values():
-                    raise Refused("'issued'")
-                return answer
-            case op.WriteRegister(Register() as old, new, admitted) if without == "window: no rate by a short time":
-                grown = old.window * 180 // max(new.granted - old.granted, 1)  # of a run a minute
-                if new.epoch == old.epoch and new.limit > old.limit and grown > new.window:
-                    new = replace(new, window=grown, limit=new.limit + grown * len(new.regions))
-                    return world.carry_out(op.WriteRegister(old, new, admitted))
-            case op.WriteCopy(old, new) if without == "fence: only if the next register can be written" and old == new:
-                return True
-            case op.WriteRecordCopy() if without == "mirror: has the first record" and world.record is None:
-                return True
-            case op.ReadItem(region, counter) | op.OpenItem(region, counter):
-                self._issued[region, counter] = _issued(world, region, counter)
-            case op.ScanItems(region):
-                for counter in world.items(region):
-                    self._issued[region, counter] = _issued(world, region, counter)
-            case op.FenceItem(region, counter) if without == "fence: relative":
-                # It was set to what the item had issued when it was read, plus headroom: here, none at all.
-                return None if self._issued.get((region, counter)) == _issued(world, region, counter) else False
-            case _:
-                pass
-        return None
+        return hot or self._random.random() < self._rates["throttled"]
 
     def deliver(self) -> None:
         """Let some late write arrive, unless it is too late."""
@@ -149,8 +99,3 @@ class Network:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
         remaining = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
         self.late = remaining if region is not None else []
-
-
-def _issued(world: CheckedWorld, region: str, counter: str) -> int | None:
-    item = world.item(region, counter)
-    return item.issued if item else None

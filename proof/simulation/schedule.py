@@ -26,7 +26,6 @@ from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, chec
 from .coordinator import SimulatedCoordinator
 from .deployments import HEADROOM, WINDOW, SimulatedPulumi, SimulatedSettings, answer_to, deployment_of
 from .network import Network
-from .rules import PATCHES, taken_out
 from .world import RECEIPTS, REGISTERS
 
 T = TypeVar("T")
@@ -53,7 +52,7 @@ LASTS = 900
 
 
 class RandomSchedule:
-    """A schedule that its seed decides. `without` is the condition or rule that is taken out (`world.py`, `rules.py`).
+    """A schedule that its seed decides. `without` is the condition that is taken out (see `world.py`).
 
     `losses` is how many tables may be lost before the first one is repaired. With 1, all must reconcile without an
     operator. With 2, a floor may be needed in the end.
@@ -61,9 +60,7 @@ class RandomSchedule:
 
     def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
         random = self.random = Dice(seed)
-        self.without = without
-        self.world = CheckedWorld(None if without in PATCHES else without)
-        kind = self.world.without is not None
+        self.world = CheckedWorld(without)
         self.losses = losses
         self.rates = {
             "unreachable": _one_of(random, 0.5, 0.003, 0.01, 0.04),
@@ -87,20 +84,18 @@ class RandomSchedule:
             "hours": _one_of(random, 0.5, 0.003, 0.02),
         }
         self.network = Network(self.world, random, self.rates)
-        # Conditions are taken out without callers, who have dice of their own: so seeds keep what they found.
         callers = self.callers = Dice(f"callers {seed}")
-        self.rates["grant"] = 0 if kind else _one_of(callers, 0.7, 0.1, 0.5)
-        self.rates["denied receipts"] = 0 if kind else _one_of(callers, 0.3, 0.003, 0.01)
-        self.rates["create or delete"] = 0 if kind else _one_of(callers, 0.4, 0.01, 0.03, 0.1)
-        # So have those who set floors, answer losses and change windows.
+        self.rates["grant"] = _one_of(callers, 0.7, 0.1, 0.5)
+        self.rates["denied receipts"] = _one_of(callers, 0.3, 0.003, 0.01)
+        self.rates["create or delete"] = _one_of(callers, 0.4, 0.01, 0.03, 0.1)
         answering = self.answering = Dice(f"answering {seed}")
-        self.rates["floors"] = 0 if kind else _one_of(answering, 0.5, 0.1, 0.5)
-        self.rates["answer"] = 0 if kind or losses < 2 else _one_of(answering, 0.7, 0.2, 0.8)
-        self.rates["windows"] = 0 if kind else _one_of(answering, 0.5, 0.1, 0.3)
-        self.rates["by hand"] = 0 if kind or losses < 2 else _one_of(answering, 0.3, 0.01, 0.03)
-        self.rates["both lost"] = 0 if kind or losses < 2 else _one_of(answering, 0.4, 0.005, 0.02)
-        self.rates["put back"] = 0 if kind else _one_of(answering, 0.3, 0.01, 0.05)
-        self.rates["back in time"] = 0 if kind or losses < 2 else _one_of(answering, 0.3, 0.02, 0.1)
+        self.rates["floors"] = _one_of(answering, 0.5, 0.1, 0.5)
+        self.rates["answer"] = 0 if losses < 2 else _one_of(answering, 0.7, 0.2, 0.8)
+        self.rates["windows"] = _one_of(answering, 0.5, 0.1, 0.3)
+        self.rates["by hand"] = 0 if losses < 2 else _one_of(answering, 0.3, 0.01, 0.03)
+        self.rates["both lost"] = 0 if losses < 2 else _one_of(answering, 0.4, 0.005, 0.02)
+        self.rates["put back"] = _one_of(answering, 0.3, 0.01, 0.05)
+        self.rates["back in time"] = 0 if losses < 2 else _one_of(answering, 0.3, 0.02, 0.1)
         self.floors: dict[str, int] = {}
         self.refusals: list[str] = []
         self.said: Mapping[str, Any] = {}
@@ -132,11 +127,6 @@ class RandomSchedule:
 
     def run(self) -> CheckedWorld:
         """Run the schedule, leave the system alone until it has reconciled, and repeat the last `up`; or raise."""
-        with taken_out(self.without):
-            self._run()
-        return self.world
-
-    def _run(self) -> None:
         unaccepted = {*self.random.sample(REGIONS, 2)} if self.random.random() < 0.2 else set[str]()
         self.world.unreachable |= unaccepted  # the role is new
         self._deploy()
@@ -151,6 +141,7 @@ class RandomSchedule:
                 self._deploy()
                 self._finish()
         self._leave_alone()
+        return self.world
 
     def _one_step(self) -> None:
         random, rates = self.random, self.rates
@@ -347,9 +338,6 @@ class RandomSchedule:
         return replace(settings, recovery=pulumi.recovery)
 
     def _send(self, sent: str) -> None:
-        old = abs(self.world.now - deployment_of(sent).requested) > LATEST
-        if old and self.world.without == "admit: the same at any age":
-            return  # refused
         self.deploying = (self._start(deployment_of(sent)), sent)
 
     def _ended(self, coordinator: SimulatedCoordinator) -> None:
@@ -417,7 +405,9 @@ class RandomSchedule:
                 counter = answering.choice(self.minted)
                 back = [REGISTERS(items[counter]) for items in world.backups.get("layouts", []) if counter in items]
                 here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
-                if here and counter in world.copies:
+                present = world.registers.get(counter)
+                silent = present and world.unreachable & {*present.regions}  # nobody could know what they were given
+                if here and counter in world.copies and not silent:
                     world.registers[counter] = old = answering.choice(here)
                     world.copies[counter] = Copy(old, world.mirror.id)
             case _:
@@ -483,11 +473,9 @@ class RandomSchedule:
             self._report(record.desired.regions)
             check_reconciled(world, self.last)
         self._repeat()
-        if world.without is None:  # or seeds would no longer find what they found
-            self._ask_calmly()
+        self._ask_calmly()
         self._change_calmly()
-        if world.without is None:
-            self._put_back_calmly()
+        self._put_back_calmly()
         self._delete_calmly()
 
     def _repeat(self) -> None:
@@ -680,8 +668,7 @@ class RandomSchedule:
             settings = self.pulumi.change(regions, self.floors)
             if attempt and self.said:
                 self.pulumi.recovery = self._answer([*settings.regions, *settings.leaving])
-            before = self.said
-            self.said = {}
+            before, self.said = self.said, dict[str, Any]()
             self._deploy(replace(settings, recovery=self.pulumi.recovery))
             self._finish()
             if not self.said and attempt:

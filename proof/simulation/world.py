@@ -6,7 +6,7 @@ region or a table at home.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
@@ -16,10 +16,9 @@ from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.dynamodb.store import Store
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Absent, Admitted, Copy, DeploymentRecord, Item, Refused, Register
-from mint.model import Block, RequestError
+from mint.model import RequestError
 from mint.table import CounterTable
 
-from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, Recorded, history_text, issued_in, recorded_of
 
 from .dynamodb import Condition, Database, Table
@@ -33,55 +32,15 @@ NOW = 1_795_000_000
 HOME, LAYOUTS, MIRROR, COUNTERS, RECEIPTS = "home", "layouts", "mirror", "counters", "receipts"
 """The home region, and what the tables are called."""
 
-RULES = (
-    "limit: no ceiling above it",
-    "identity: of a counters table",
-    "identity: of the layouts table",
-    "identity: of the mirror",
-    "mirror: written before anything is done",
-)
-"""What the protocol relies on besides conditions. If one is taken out, the world breaks it: it gives ceilings without a
-limit, reports every table's id as that of the first one, or doesn't write the mirror."""
-
-
-ALIVE = (
-    "event: the record's own",
-    "admit: the same at any age",
-    "throttled: only that item",
-    "fence: relative",
-    "stray: stops nobody",
-    "unreachable: stops nobody",
-    "mirror: has the first record",
-    "conflict: tried again",
-    "fence: only if the next register can be written",
-    "window: no rate by a short time",
-    "receipts: stop no region",
-)
-"""What keeps the system alive. If one is taken out, the simulation does what a simpler program would do."""
-
-STATE_TESTS = ("epoch = :over", "attribute_not_exists(held)", "held = :holder")
-STATE = "that state"
-STATES = tuple(f"{write}: {STATE}" for write in ("HoldItem", "OpenItem", "FenceItem"))
-"""Tests that are one condition: that an item is in the state in which it was read."""
-
-
-def conditions(database: Database) -> set[str]:
-    """Return the conditions that a database has met, by name. Any one can be taken out, to see that it is needed."""
-    return {f"{each.write}: {STATE if each.test in STATE_TESTS else each.test}" for each in database.conditions()}
-
-
-IDENTITIES: dict[type[op.Operation], str] = {
-    op.DescribeTable: RULES[1],
-    op.DescribeLayouts: RULES[2],
-    op.DescribeMirror: RULES[3],
-}
-
-ELSEWHERE = (op.TakeRunLock, op.MayBegin)
-
 STRAY = "ordrs"
 """The key of what an operator has written into a table by mistake."""
 
+ELSEWHERE = (op.TakeRunLock, op.MayBegin)
+
 AT_THE_MIRROR = (op.ReadRecordCopy, op.WriteRecordCopy, op.ReadCopy, op.WriteCopy, op.ScanCopies, op.DescribeMirror)
+
+THAT_STATE = ("epoch = :over", "attribute_not_exists(held)", "held = :holder")
+"""Tests that are one condition: that an item is in the state in which it was read."""
 
 LOG = logging.getLogger("mint.table")
 """Where a function says that its table went back."""
@@ -178,7 +137,7 @@ class Decoded(MutableMapping[str, T]):
 class World:
     """The layouts table, its mirror, and the tables of every region that has some.
 
-    `without` names a condition that always holds, whatever is found, or a rule that is broken.
+    `without` names a condition that always holds, whatever is found: one of `conditions`.
     """
 
     without: str | None = None
@@ -197,11 +156,10 @@ class World:
     """How many ids there are."""
 
     def __post_init__(self) -> None:
-        if self.without in STATES:
-            write = self.without.removesuffix(f": {STATE}")
-            self.database.without = frozenset(Condition(write, test) for test in STATE_TESTS)
-        elif self.without is not None and self.without not in RULES + ALIVE:
-            self.database.without = frozenset({Condition(*self.without.split(": ", 1))})
+        if self.without is not None:
+            write, test = self.without.split(": ", 1)
+            tests = THAT_STATE if test == "that state" else (test,)
+            self.database.without = frozenset(Condition(write, each) for each in tests)
         for name in (LAYOUTS, MIRROR):
             self.make(name, f"{name} 1")
 
@@ -213,6 +171,11 @@ class World:
     def store(self) -> Store:
         """The store of all runs. It has nothing to remember, since no call fails."""
         return Store(HOME, LAYOUTS, MIRROR, COUNTERS, RECEIPTS, client_of=self.database.client)
+
+    def conditions(self) -> set[str]:
+        """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
+        met = self.database.conditions()
+        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in met}
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""
@@ -317,19 +280,20 @@ class World:
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer. Return None if that is refused."""
-        return next(iter(self._mint(region, counter, lambda table: table.mint(counter))), None)
+        return next(iter(self._mint(region, counter)), None)
 
     def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
         """Mint a block. Return no integers if that is refused."""
-        return self._mint(region, counter, lambda table: table.mint_block(counter, count))
+        return self._mint(region, counter, count)
 
-    def _mint(self, region: str, counter: str, mint: Callable[[CounterTable], Block]) -> list[int]:  # noqa: ARG002
-        """Mint by the region's warm function."""
+    def _mint(self, region: str, counter: str, count: int | None = None) -> list[int]:
+        """Mint a block of so many integers, or one, by the region's warm function."""
         function = self.warm.get(region) or self.warm.setdefault(region, self.function(region))
         self.database.label, self.refusal = "Mint", None
         silent, LOG.disabled = LOG.disabled, True
         try:
-            return [*mint(function).integers()]
+            block = function.mint(counter) if count is None else function.mint_block(counter, count)
+            return [block.first + number * block.stride for number in range(block.count)]
         except (RequestError, ServiceError) as refusal:
             self.refusal = refusal
             return []
@@ -352,12 +316,5 @@ class World:
             return Absent.UNREACHABLE
         if self.denied and isinstance(operation, op.OnRecord) and self.denied.get(f"{RECEIPTS} {region}") == kind:
             return Absent.GONE
-        if isinstance(operation, op.OpenItem) and self.without == "limit: no ceiling above it":
-            item = operation.item
-            most = MAX_INTEGER - (MAX_INTEGER - item.ceiling) % item.stride
-            operation = replace(operation, item=replace(item, ceiling=most))
         self.database.label = type(operation).__name__
-        answer = self.store.carry_out(operation)
-        if self.without and IDENTITIES.get(type(operation)) == self.without and isinstance(answer, str):
-            return answer.split()[0]
-        return answer
+        return self.store.carry_out(operation)

@@ -244,6 +244,7 @@ def late_fence(without: str | None) -> None:
 def late_first_deployment(without: str | None) -> None:
     """A first deployment that another one overtakes takes its items for traces, and would say that d is lost."""
     world = CheckedWorld(without)
+    world.make_table("a")
     late = deployment(world, "a", "late", counters=("c", "d"))
     run_to(late, op.ScanItems, world.carry_out)
     first = deployment(world, "a", "first", counters=("c", "d"))

@@ -13,8 +13,8 @@ from coordinate.protocol.run import Create, Grant, RunResult, run
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.rules import taken_out
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
+from tests.proof.simulation.rules import taken_out
 from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, mint_all, scheduled_run, settling
 from tests.proof.simulation.test_deletion import create, delete, mint
 

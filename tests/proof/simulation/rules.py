@@ -1,0 +1,387 @@
+"""Rules of the protocol that are no condition of a write. Each can be taken out, to see that it is needed.
+
+Without one of `PROTOCOL`, the protocol's own functions are others. Without one of `WORLD`, the tables or the program
+that deploys don't do what the protocol relies on. Without one of `ALIVE`, a simpler program is at work, and in the end
+something is stuck.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+from coordinate.protocol import admit, epochs, reconcile, scan
+from coordinate.protocol import operations as op
+from coordinate.protocol.admit import LATEST
+from coordinate.protocol.model import (
+    Absent,
+    Copy,
+    DeploymentRecord,
+    DesiredState,
+    Item,
+    Refused,
+    Register,
+    Scanned,
+)
+
+from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.records import RECORD_KEY
+from proof.simulation import deployments
+from proof.simulation.checks import CheckedWorld, Stuck
+from proof.simulation.deployments import SimulatedPulumi, deployment_of
+from proof.simulation.network import Network
+from proof.simulation.schedule import RandomSchedule
+from proof.simulation.world import LAYOUTS, MIRROR, RECEIPTS, kind_of
+
+Function = Callable[..., Any]
+Patches = dict[str, tuple[tuple[Any, ...], str, Callable[[Function], Function]]]
+"""Each rule: where a function is another one without it, the function's name, and what makes the other one of it."""
+
+
+def _always(value: Any) -> Callable[[Function], Function]:
+    return lambda _: lambda *_args, **_named: value
+
+
+def _changed(items: Mapping[str, Any], change: Callable[[str, Item], Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: replace(it, **change(name, it)) if isinstance(it, Item) else it for name, it in items.items()}
+
+
+def _unchanged(_region: str, _item: Item) -> Mapping[str, Any]:
+    return {}
+
+
+def _any_answer(step: Function) -> Function:
+    def stepped(self: Any, token: str) -> Any:
+        if self._record.answered and self._observation.register.lost:
+            self._record = replace(self._record, answered=self._observation.register.lost)
+        return step(self, token)
+
+    return stepped
+
+
+def _answered(**otherwise: int) -> Callable[[Function], Function]:
+    def patched(answer: Function) -> Function:
+        def answered(*args: Any) -> op.Steps[DeploymentRecord]:
+            steps: op.Steps[DeploymentRecord] = answer(*args)
+            found = yield from steps
+            return replace(found, **otherwise)
+
+        return answered
+
+    return patched
+
+
+def _scan_those_that_answer(_: Function) -> Function:
+    def scanned(desired: DesiredState) -> op.Steps[dict[str, Scanned]]:
+        regions = (*desired.regions, *desired.leaving)
+        found = yield [op.ScanItems(region) for region in regions]
+        return {name: {} if it is Absent.UNREACHABLE else it for name, it in zip(regions, found, strict=True)}
+
+    return scanned
+
+
+def _some_fenced(fence: Function) -> Function:
+    def fenced(*args: Any, into: bool = False) -> op.Steps[dict[str, Item]]:
+        steps: op.Steps[dict[str, Item]] = fence(*args, into=into)
+        done = yield from steps
+        return {**(_changed(args[1], _unchanged) if into else {}), **done}
+
+    return fenced
+
+
+def _lost_in(epoch: Callable[[int, int], int]) -> Callable[[Function], Function]:
+    """Return what puts a lost register into another epoch, by the latest that is left of it, and by the time."""
+
+    def patched(lost_register: Function) -> Function:
+        def lost(new: Register, loss: str, left: Any, now: int) -> Register:
+            known = [*left]
+            latest = max((each.epoch for each in known), default=0)
+            return replace(lost_register(new, loss, known, now), epoch=epoch(latest, now))
+
+        return lost
+
+    return patched
+
+
+def _older_ones_stay(plan: Function) -> Function:
+    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
+        def below(region: str, item: Item) -> dict[str, int]:
+            older = item.epoch < register.epoch or region not in register.regions
+            return {"ceiling": min(item.ceiling, register.base - 1)} if older else {}
+
+        return plan(register, record, _changed(items, below), *args)
+
+    return planned
+
+
+def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Function], Function]:
+    """Return what looks at other items than are there, by the ids of their tables."""
+
+    def patched(shows_no_trace: Function) -> Function:
+        def shown(regions: Any, items: Any, ids: Any) -> Any:
+            return shows_no_trace(regions, _changed(items, lambda region, _: change(ids.get(region))), ids)
+
+        return shown
+
+    return patched
+
+
+def _limit_stays(deleted: Function) -> Function:
+    def seen(self: Any, register: Register, items: Any, found: Any) -> Any:
+        low = found if register.lost else _changed(found, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
+        return deleted(self, register, items, low)
+
+    return seen
+
+
+def _without_copy(is_lost: Function) -> Function:
+    def lost(register: Any, _copy: Any, layouts_id: str, mirror_id: str) -> Any:
+        return is_lost(register, Copy(register, mirror_id), layouts_id, mirror_id)
+
+    return lost
+
+
+def _not_doubted(begin: Function) -> Function:
+    return lambda *args, **_: begin(*args, doubted=False)
+
+
+def _joined(plan: Function) -> Function:
+    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
+        known = dict(zip(register.regions, register.ids, strict=True))
+        return plan(register, record, _changed(items, lambda name, _: {} if known.get(name) else {"held": "?"}), *args)
+
+    return planned
+
+
+def _same_token(ending: Function) -> Function:
+    def ended(region: str, counter: str, item: Item, epoch: int, token: str, *headroom: int) -> Any:
+        return ending(region, counter, item, epoch, item.held or token, *headroom)
+
+    return ended
+
+
+def _is_whole(_: DeploymentRecord) -> op.Steps[bool]:
+    yield from ()
+    return True
+
+
+STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
+
+PROTOCOL: Patches = {
+    "answer: only of its own loss": ((STATE,), "step", _any_answer),
+    "answer: the base lies above it": ((admit,), "_answer", _answered(above=0)),
+    "answer: what begins later begins above": ((admit,), "_answer", _answered(first_base=1)),
+    "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
+    "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
+    "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
+    "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
+    "loss: every region answers": ((epochs, reconcile), "check_answers", _always(None)),
+    "loss: every item is fenced": ((epochs,), "fence", _some_fenced),
+    "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
+    "loss: an epoch above all that is left": ((admit, reconcile), "lost_register", _lost_in(lambda _, now: now)),
+    "loss: its copy before the record": ((admit,), "_is_lost", _without_copy),
+    "older item: ends the epoch": ((reconcile, scan), "plan", _older_ones_stay),
+    "open item: only where the register names its table": ((reconcile, scan), "plan", _joined),
+    "held item: another token when it ends": ((epochs,), "ending", _same_token),
+    "trace: in the table where it was opened": (
+        (admit, reconcile),
+        "shows_no_trace",
+        _traces(lambda id_: {"table": id_}),
+    ),
+    "trace: as many as the layout has regions": (
+        (admit, reconcile),
+        "shows_no_trace",
+        _traces(lambda _: {"stride": 1}),
+    ),
+    "deleted: the limit is raised": ((STATE,), "_deleted", _limit_stays),
+    "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
+    "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
+    "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),
+    "went back: above the limit": ((reconcile,), "begin_next_epoch", _not_doubted),
+}
+
+
+def _otherwise(do: Callable[[CheckedWorld, op.Operation, Function], Any]) -> Callable[[Function], Function]:
+    """Return what makes a world carry out operations otherwise, by the function that carries them out."""
+
+    def patched(carry_out: Function) -> Function:
+        def carried_out(world: CheckedWorld, operation: op.Operation) -> Any:
+            return do(world, operation, partial(carry_out, world))
+
+        return carried_out
+
+    return patched
+
+
+def _open_without_a_limit(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    if isinstance(operation, op.OpenItem):
+        item = operation.item
+        most = MAX_INTEGER - (MAX_INTEGER - item.ceiling) % item.stride
+        operation = replace(operation, item=replace(item, ceiling=most))
+    return carry_out(operation)
+
+
+def _grow_by_any_time(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    """Let a window grow by the rate of whatever time has passed, as if that were a run a minute."""
+    match operation:
+        case op.WriteRegister(Register() as old, new) if new.epoch == old.epoch and new.limit > old.limit:
+            grown = old.window * 180 // max(new.granted - old.granted, 1)
+            if grown > new.window:
+                wider = replace(new, window=grown, limit=new.limit + grown * len(new.regions))
+                operation = replace(operation, new=wider)
+        case _:
+            pass
+    return carry_out(operation)
+
+
+def _first_id(kind: type[op.Operation]) -> Callable[[Function], Function]:
+    def described(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+        found = carry_out(operation)
+        return found.split()[0] if isinstance(operation, kind) and isinstance(found, str) else found
+
+    return _otherwise(described)
+
+
+def _refuse_stray(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    found = carry_out(operation)
+    scans = isinstance(operation, op.ScanItems | op.ScanRegisters | op.ScanCopies)
+    if scans and not isinstance(found, Absent) and Absent.STRAY in found.values():
+        raise Refused("an item can't be read")
+    return found
+
+
+def _refuse_unreachable(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    found = carry_out(operation)
+    if isinstance(operation, op.ScanItems) and found is Absent.UNREACHABLE:
+        raise Refused(f"{operation.region}: DynamoDB refused a call")
+    return found
+
+
+def _no_first_copy(world: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    return True if isinstance(operation, op.WriteRecordCopy) and world.record is None else carry_out(operation)
+
+
+def _copy_untried(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    return (isinstance(operation, op.WriteCopy) and operation.old == operation.new) or carry_out(operation)
+
+
+def _absolute_fences(carry_out: Function) -> Function:
+    """Let a fence be at what the item had issued when it was read, plus headroom: here, none at all."""
+    read: dict[tuple[str, str], int] = {}
+
+    def fence(world: CheckedWorld, operation: op.Operation) -> Any:
+        match operation:
+            case op.ReadItem(region) | op.OpenItem(region) | op.ScanItems(region):
+                read.update({(region, counter): item.issued for counter, item in world.items(region).items()})
+            case op.FenceItem(region, counter):
+                item = world.item(region, counter)
+                if item is None or read.get((region, counter)) != item.issued:
+                    return False
+            case _:
+                pass
+        return carry_out(world, operation)
+
+    return fence
+
+
+def _older_mirror(lose: Function) -> Function:
+    """When the layouts table is lost, the mirror is as it was before the last writes, but for the record."""
+
+    def lost(world: Any, name: str, *how: Any) -> None:
+        lose(world, name, *how)
+        if name == LAYOUTS:
+            before, record = world.backups.get(MIRROR, [{}])[-2:][0], world.mirror.items.get(RECORD_KEY)
+            world.mirror.items = {**before, **({RECORD_KEY: record} if record else {})}
+
+    return lost
+
+
+def _forgetful(up: Function) -> Function:
+    def deployed(pulumi: Any, *args: Any, **options: Any) -> Any:
+        pulumi.first = ""
+        return up(pulumi, *args, **options)
+
+    return deployed
+
+
+def _by_the_record_before(event: Function) -> Function:
+    def sent(asked: Any, record: Any, copy: Any, now: int) -> str:
+        return event(asked, *((None, record) if record else (record, copy)), now)
+
+    return sent
+
+
+def _refused_if_old(send: Function) -> Function:
+    def sent(schedule: Any, event: str) -> None:
+        if abs(schedule.world.now - deployment_of(event).requested) <= LATEST:
+            send(schedule, event)
+
+    return sent
+
+
+def _no_retry(_: Function) -> Function:
+    def conflict(_: Any, operation: op.Operation) -> bool:
+        match operation:
+            case op.WriteRegister(Register(epoch=before), Register(epoch=after)) if after > before:
+                raise Stuck("a conflict has lost a round of fences")
+            case _:
+                return False
+
+    return conflict
+
+
+def _gives_up(throttled: Function) -> Function:
+    def gave_up(network: Any, region: str, operation: op.Operation, run: object) -> bool:
+        if throttled(network, region, operation, run):
+            network._given_up.add((run, region))
+        return (run, region) in network._given_up
+
+    return gave_up
+
+
+def _receipts_stop_regions(denied: Function) -> Function:
+    def stops(network: Any, region: str, operation: op.Operation) -> bool:
+        receipts = network._world.denied.get(f"{RECEIPTS} {region}") if isinstance(operation, op.OnRecord) else None
+        return denied(network, region, operation) or receipts == kind_of(operation)
+
+    return stops
+
+
+CARRY_OUT = (CheckedWorld,), "carry_out"
+
+WORLD: Patches = {
+    "limit: no ceiling above it": (*CARRY_OUT, _otherwise(_open_without_a_limit)),
+    "identity: of a counters table": (*CARRY_OUT, _first_id(op.DescribeTable)),
+    "identity: of the layouts table": (*CARRY_OUT, _first_id(op.DescribeLayouts)),
+    "identity: of the mirror": (*CARRY_OUT, _first_id(op.DescribeMirror)),
+    "mirror: written before anything is done": ((CheckedWorld,), "lose", _older_mirror),
+    "first: what Pulumi remembers": ((SimulatedPulumi,), "up", _forgetful),
+}
+
+ALIVE: Patches = {
+    "event: the record's own": ((deployments,), "event", _by_the_record_before),
+    "admit: the same at any age": ((RandomSchedule,), "_send", _refused_if_old),
+    "throttled: only that item": ((Network,), "_is_throttled", _gives_up),
+    "fence: relative": (*CARRY_OUT, _absolute_fences),
+    "stray: stops nobody": (*CARRY_OUT, _otherwise(_refuse_stray)),
+    "unreachable: stops nobody": (*CARRY_OUT, _otherwise(_refuse_unreachable)),
+    "mirror: has the first record": (*CARRY_OUT, _otherwise(_no_first_copy)),
+    "conflict: tried again": ((Network,), "_conflict", _no_retry),
+    "fence: only if the next register can be written": (*CARRY_OUT, _otherwise(_copy_untried)),
+    "window: no rate by a short time": (*CARRY_OUT, _otherwise(_grow_by_any_time)),
+    "receipts: stop no region": ((Network,), "_is_denied", _receipts_stop_regions),
+}
+
+RULES = PROTOCOL | WORLD | ALIVE
+
+
+@contextmanager
+def taken_out(rule: str | None) -> Generator[None]:
+    """Run the simulation without this rule. What isn't among `RULES` changes nothing."""
+    with ExitStack() as stack:
+        owners, name, change = RULES.get(rule or "", ((), "", _always(None)))
+        for owner in owners:
+            stack.enter_context(patch.object(owner, name, change(getattr(owner, name))))
+        yield
