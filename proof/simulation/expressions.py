@@ -115,7 +115,9 @@ def total(one: Value | None, other: Value | None, sign: int) -> Value:
         raise invalid("An operand in the update expression has an incorrect data type")
     result = int(first) + sign * int(second)
     if abs(result) >= 10**DIGITS:
-        raise NotImplementedError(f"a number of more than {DIGITS} digits, which may be rounded: {result}")
+        if len(str(abs(result)).rstrip("0")) > DIGITS:
+            raise invalid(f"Attempting to store more than {DIGITS} significant digits in a Number")
+        raise NotImplementedError(f"a number of more than {DIGITS} digits, of which the last are zeros: {result}")
     return {"N": str(result)}
 
 
