@@ -29,10 +29,10 @@ from .model import (
 from .operations import Steps, one
 from .plan import beginning
 from .refusals import (
+    another_loss,
     lost_everything,
     mirror_lost,
     must_answer,
-    no_such_loss,
     nowhere,
     outdated,
     stray,
@@ -141,14 +141,15 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
         raise must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
     if recovery is None or unchanged:
         return record
-    lost = {name: each for name, each in found.items() if isinstance(each, Register) and each.lost}
-    asked = {name: each for name, each in lost.items() if each.lost == recovery.loss}
-    if not asked and recovery.loss == record.answered:
-        return record
+    lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
+    asked = [each for each in lost if each.lost == recovery.loss]
     if not asked:
-        raise no_such_loss(recovery.loss, {each.lost for each in lost.values()} - {record.answered})
+        others = {each.lost for each in lost} - {record.answered}
+        if others and recovery.loss != record.answered:
+            raise another_loss(recovery.loss, others)
+        return record
     scans = yield from _scan_items(desired)
-    return (yield from _answer(desired, record, asked.values(), scans))
+    return (yield from _answer(desired, record, asked, scans))
 
 
 def _answer(
@@ -305,7 +306,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
             raise superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
-            done = replace(done, reconciled=True, report=report)
+            done = replace(done, reconciled=True, report=report, answered="", above=0)  # nothing is lost any more
         if present != done:
             yield [op.WriteRecord(present, done)]
         elif copy != Copy(done, mirror_id):

@@ -121,7 +121,8 @@ class DeploymentRecord:
     restored: bool = False
     """Whether it was put back from the mirror, while some registers may still be missing."""
     answered: str = ""
-    """The id of the loss that was answered last. Registers that were lost by it go on, and no others."""
+    """The id of the loss that was answered, until all is reconciled. Registers that were lost by it go on, and no
+    others."""
     above: int = 0
     """That answer: nothing was minted above it."""
     first_epoch: int = 1

@@ -73,13 +73,12 @@ def too_low(counter: str, recovery: Recovery, top: int) -> Refused:
     )
 
 
-def no_such_loss(loss: str, losses: Iterable[str]) -> Refused:
-    """Return the refusal of an answer to another loss."""
-    there = sorted(losses)
-    todo = "Nothing is lost: remove `recovery` from the stack's settings"
-    if there:
-        todo = f"Set `recovery: {{loss: {there[0]}}}` in the stack's settings, with `above` as the refusal of it says"
-    return Refused(f"recovery: there is no loss {loss}. {todo}, and deploy again. {NOTHING_CHANGED}")
+def another_loss(loss: str, losses: Iterable[str]) -> Refused:
+    """Return the refusal of an answer to a loss that isn't there, while others are."""
+    return Refused(
+        f"recovery: there is no loss {loss}. Set `recovery: {{loss: {min(losses)}}}` in the stack's settings, with "
+        f"`above` as the refusal of it says, and deploy again. {NOTHING_CHANGED}"
+    )
 
 
 def must_answer(regions: Sequence[str], counter: str = "") -> Refused:

@@ -6,12 +6,12 @@ import pytest
 from coordinate.protocol.model import Item, Recovery, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
+    another_loss,
     layouts_lost_meanwhile,
     lost,
     lost_everything,
     must_answer,
     no_region,
-    no_such_loss,
     nothing_deployed,
     outdated,
     stray,
@@ -31,8 +31,7 @@ EARLY = [
     unknown_floors(["orders"]),
     without_above("orders", "loss-1", ["eu-west-1"]),
     too_low("orders", Recovery("loss-1", 5), 99),
-    no_such_loss("loss-2", ["loss-1"]),
-    no_such_loss("loss-2", []),
+    another_loss("loss-2", ["loss-1"]),
 ]
 ALL = [
     *EARLY,
