@@ -191,7 +191,9 @@ def test_an_answer_to_what_is_not_lost_does_nothing(stack: Stack) -> None:
     laid_out()
 
     deploy(recovery={"loss": "loss-0123456789abcdef", "above": 7 * FIRST})
-    assert (record(stack).answered, register(stack).epoch) == ("", 1)
+    recorded, current = record(stack), register(stack)
+    assert current is not None
+    assert (recorded.answered, current.epoch) == ("", 1)
 
 
 def test_only_the_counter_whose_register_was_deleted_is_refused(stack: Stack, ask: Ask) -> None:
