@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 
+from .check import Problem
+from .events import Check
 from .protocol.model import Refused
 from .protocol.refusals import NOTHING_CHANGED
+
+Moved = Mapping[str, bool | None]
+"""Region → whether its alias leads to this build; None if it doesn't answer."""
 
 AFTER_A_FAILURE = (
     "Correct the code or the settings and run `pulumi up` again, or run it with the previous commit. If the region "
@@ -14,39 +19,32 @@ AFTER_A_FAILURE = (
 BACK = "To let callers reach what they reached before, see docs/operations.md#the-way-back."
 
 
-def unhealthy(
-    region: str, version: str, code: str, problem: str, log: str, moved: Mapping[str, bool | None]
-) -> Refused:
-    """Return the refusal to go on with a deployment, since a new version of a minting function doesn't work.
-
-    `log` is the end of its log; `moved` says of each region whether its alias leads to this build, None if it doesn't
-    answer.
-    """
-    unreached = "" if moved.get(region) else "No caller reaches it. "
+def unhealthy(asked: Check, problem: Problem, moved: Moved) -> Refused:
+    """Return the refusal to go on with a deployment, since a new version of a minting function doesn't work."""
+    unreached = "" if moved.get(asked.region) else "No caller reaches it. "
     back = f"{BACK} " if any(moved.values()) else ""
-    if problem.startswith("GET /-/status: expected version"):
+    if problem.text.startswith("GET /-/status: expected version"):
         back += f"{UNPUBLISHED} "
     return Refused(
-        f"{region}: version {version} of the minting function ({code}) doesn't work. {problem}. {unreached}"
-        f"{_aliases(moved)} {back}{AFTER_A_FAILURE}{_log(log)}"
+        f"{asked.region}: version {asked.version} of the minting function ({asked.code}) doesn't work. {problem.text}. "
+        f"{unreached}{_aliases(moved)} {back}{AFTER_A_FAILURE}{_log(problem)}"
     )
 
 
-def unhealthy_for_callers(
-    region: str, way: str, version: str, problem: str, log: str, moved: Mapping[str, bool | None], before: str
-) -> Refused:
+def unhealthy_for_callers(asked: Check, way: str, problem: Problem, moved: Moved, before: str) -> Refused:
     """Return the refusal to go on with a deployment, since what callers reach by this `way` doesn't work.
 
     They reached the version `before`; "" if there was none.
     """
     back = f"{BACK} " if before else ""
     return Refused(
-        f"{region}: version {version} of the minting function has passed its check, but doesn't work by the region's "
-        f"{way}, by which callers reach it now. {problem}. {_aliases(moved)} {back}{AFTER_A_FAILURE}{_log(log)}"
+        f"{asked.region}: version {asked.version} of the minting function has passed its check, but doesn't work by "
+        f"the region's {way}, by which callers reach it now. {problem.text}. {_aliases(moved)} "
+        f"{back}{AFTER_A_FAILURE}{_log(problem)}"
     )
 
 
-def _aliases(moved: Mapping[str, bool | None]) -> str:
+def _aliases(moved: Moved) -> str:
     groups = {
         "Aliases that have moved to this build": [region for region, has in moved.items() if has],
         "that haven't": [region for region, has in moved.items() if has is False],
@@ -56,8 +54,9 @@ def _aliases(moved: Mapping[str, bool | None]) -> str:
     return "; ".join(said if groups["that don't answer"] else said[:2]) + "."
 
 
-def _log(log: str) -> str:
-    return f"\nThe end of the function's log:\n{log.strip()}" if log.strip() else ""
+def _log(problem: Problem) -> str:
+    log = problem.log.strip()
+    return f"\nThe end of the function's log:\n{log}" if log else ""
 
 
 def paused_from_the_start(region: str) -> Refused:

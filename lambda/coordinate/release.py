@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from global_integers_core.names import LIVE_ALIAS
 
+from . import refusals
 from .check import PATIENCE, PAUSE, problem_of
 from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
@@ -18,16 +19,6 @@ from .log import warn, write
 from .protocol.model import DeploymentRecord
 from .protocol.operations import CarryOut, ReadRecord
 from .protocol.refusals import nothing_deployed
-from .refusals import (
-    not_moved,
-    nothing_released,
-    outdated_release,
-    paused_from_the_start,
-    unhealthy,
-    unhealthy_for_callers,
-    unmovable,
-    unmoved,
-)
 
 T = TypeVar("T")
 
@@ -48,7 +39,7 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
         except AliasError:
             return {"paused": asked.region}
         if alias is None:
-            raise paused_from_the_start(asked.region)
+            raise refusals.paused_from_the_start(asked.region)
         return {"paused": asked.region}
     _check(asked, carry_out, functions)
     return {"checked": asked.region}
@@ -57,8 +48,7 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
 def _check(asked: Check, carry_out: CarryOut, functions: Functions) -> None:
     problem = problem_of(asked, carry_out, functions.ask(asked.region, asked.version))
     if problem is not None:
-        aliases = _moved(asked, carry_out, functions)
-        raise unhealthy(asked.region, asked.version, asked.code, problem.text, problem.log, aliases)
+        raise refusals.unhealthy(asked, problem, _moved(asked, carry_out, functions))
 
 
 def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
@@ -94,8 +84,8 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         # No caller may mint of the check's counter, so by the URL only the health can be asked for.
         way, problem = "URL", problem_of(check, carry_out, functions.ask_url(region, asked.url), only_health=True)
     if problem is not None:
-        aliases = _moved(check, carry_out, functions)
-        raise unhealthy_for_callers(region, way, check.version, problem.text, problem.log, aliases, alias.before)
+        moved = _moved(check, carry_out, functions)
+        raise refusals.unhealthy_for_callers(check, way, problem, moved, alias.before)
     _patiently(region, lambda: _prove(check, functions.alias(region), functions))
     return {"released": region}
 
@@ -108,7 +98,7 @@ def _move(check: Check, alias: Alias | None, functions: Functions) -> Alias:
     if alias is None:
         raise AliasError(f"there is no alias {LIVE_ALIAS!r}")
     if is_later(alias.version, check.version):  # this release is an old one, which was slow or was sent again
-        raise outdated_release(check.region, check.version, alias.version)
+        raise refusals.outdated_release(check.region, check.version, alias.version)
     if _is_there(check, alias):
         return alias
     before = alias.version if alias.proven and alias.version != check.version else alias.before
@@ -136,7 +126,7 @@ def _patiently(region: str, act: Callable[[], T]) -> T:
             return act()
         except AliasError as error:
             if error.changed or time.monotonic() >= ends:
-                raise unmovable(region, str(error)) from error
+                raise refusals.unmovable(region, str(error)) from error
         time.sleep(PAUSE)
 
 
@@ -144,7 +134,7 @@ def _regions(record: DeploymentRecord | None) -> list[str]:
     return [*record.desired.regions, *record.desired.leaving] if record else []
 
 
-def _moved(check: Check, carry_out: CarryOut, functions: Functions) -> dict[str, bool | None]:
+def _moved(check: Check, carry_out: CarryOut, functions: Functions) -> refusals.Moved:
     """Return of each region whether its alias has moved to this build; None if it doesn't answer."""
     return {
         region: None if isinstance(alias, AliasError) else alias is not None and alias.build == check.build
@@ -185,7 +175,7 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Any]:
     aliases = {region: alias for region, alias in found.items() if isinstance(alias, Alias)}
     newest = _newest(aliases).newest
     if not newest:
-        raise nothing_released()
+        raise refusals.nothing_released()
     back = {region: alias for region, alias in aliases.items() if alias.build == newest and alias.before}
 
     def move(region: str) -> Alias | None:
@@ -201,13 +191,9 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Any]:
             del failed[region]
     moved = {region: alias.before for region, alias in back.items() if region not in failed}
     if failed:
-        raise unmoved(moved, failed)
+        raise refusals.unmoved(moved, failed)
     stay = {region: alias.version if isinstance(alias, Alias) else "" for region, alias in found.items()}
-    reason = (
-        {} if moved else {"reason": not_moved(gone_back=any(alias.back_from == newest for alias in aliases.values()))}
-    )
-    return {
-        "back": moved,
-        "stay": {region: version for region, version in stay.items() if region not in moved},
-        **reason,
-    }
+    result = {"back": moved, "stay": {region: version for region, version in stay.items() if region not in moved}}
+    if moved:
+        return result
+    return {**result, "reason": refusals.not_moved(gone_back=any(a.back_from == newest for a in aliases.values()))}

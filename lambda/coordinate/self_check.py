@@ -5,19 +5,13 @@ import time
 
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
+from . import refusals
 from .check import PATIENCE, PAUSE
 from .functions import AliasError, Functions, move_alias, read_alias
 from .log import write
+from .protocol import operations as op
 from .protocol.model import Absent, DeploymentRecord
-from .protocol.operations import (
-    CarryOut,
-    DescribeLayouts,
-    DescribeMirror,
-    ReadItem,
-    ReadRecord,
-    ReadRecorded,
-)
-from .refusals import denied, unpublished, unusable
+from .protocol.operations import CarryOut
 from .release import is_later
 
 ALIASES = (DEPLOYMENTS_ALIAS, MINTING_ALIAS)
@@ -34,15 +28,15 @@ def check_self(arn: str, version: str, build: str, carry_out: CarryOut, function
             alias was moved.
     """
     if os.environ.get("BUILD") != build:
-        raise unpublished(version, build)
-    for operation in (DescribeLayouts(), DescribeMirror()):  # these are refused by themselves
+        raise refusals.unpublished(version, build)
+    for operation in (op.DescribeLayouts(), op.DescribeMirror()):  # these are refused by themselves
         carry_out(operation)
-    record: DeploymentRecord | None = carry_out(ReadRecord())
+    record: DeploymentRecord | None = carry_out(op.ReadRecord())
     regions = record.desired.regions if record else ()
-    for table, read in {"counters": ReadItem, "receipts": ReadRecorded}.items():
+    for table, read in {"counters": op.ReadItem, "receipts": op.ReadRecorded}.items():
         answers = [carry_out(read(region, CHECK_COUNTER)) for region in regions]
         if answers and all(answer in (Absent.UNREACHABLE, Absent.GONE) for answer in answers):
-            raise unusable(f"the {table} table of any region", Absent.UNREACHABLE.value)
+            raise refusals.unusable(f"the {table} table of any region", Absent.UNREACHABLE.value)
     _check_aliases(regions, functions)
     if version.isdigit():
         _move(arn, version)
@@ -59,7 +53,7 @@ def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
         if not refused:
             return
         if time.monotonic() >= ends:
-            raise denied(refused)
+            raise refusals.denied(refused)
         time.sleep(PAUSE)  # AWS needs some seconds to accept a new policy
 
 

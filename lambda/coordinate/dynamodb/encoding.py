@@ -18,6 +18,7 @@ from ..protocol.model import (
     Admitted,
     Copy,
     DeploymentRecord,
+    DesiredState,
     Item,
     Register,
     desired_state_of,
@@ -31,97 +32,69 @@ NOT_COMPARED = frozenset({"counter"})
 T = TypeVar("T")
 
 
+Kind = tuple[Callable[[Any], dict[str, Any]], Callable[[Any], Any]]
+"""How values of one type are encoded, and decoded."""
+
+KINDS: dict[Any, Kind] = {
+    str: (lambda text: {"S": text}, lambda found: intern(found["S"])),
+    int: (lambda number: {"N": str(number)}, lambda found: int(found["N"])),
+    bool: (lambda flag: {"BOOL": flag}, lambda found: found["BOOL"]),
+    tuple[str, ...]: (regions_attribute, regions_of),
+    tuple[str | None, ...]: (
+        lambda ids: {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in ids]},
+        lambda found: tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in found["L"]),
+    ),
+    DesiredState: (lambda desired: {"S": desired.text}, lambda found: desired_state_of(found["S"])),
+}
+
+STORED: dict[type, str | None] = {DeploymentRecord: RECORD_KEY, Admitted: ADMITTED_KEY, Register: None}
+"""What is stored field by field, and its key; a register has its own. An attribute has its field's name, in camel
+case."""
+
+
+def _schema(stored: type) -> list[tuple[str, str, Kind]]:
+    named = [(name, name.title().replace("_", ""), kind) for name, kind in stored.__annotations__.items()]
+    return [(name, title[0].lower() + title[1:], KINDS[kind]) for name, title, kind in named]
+
+
+SCHEMAS = {stored: _schema(stored) for stored in STORED}
+"""Each field, its attribute, and how its values are encoded."""
+
+REGISTER_NAMES = tuple(attribute for _, attribute, _ in SCHEMAS[Register])
+"""The attributes of a register."""
+
+
 def attributes_of(
     stored: DeploymentRecord | Admitted | Register | Copy[DeploymentRecord] | Copy[Register],
 ) -> Attributes:
     """Encode what a table of the home region has, with its key."""
-    match stored:
-        case Copy(original, mirror_id):
-            return {**attributes_of(original), "mirrorId": {"S": mirror_id}}
-        case Admitted(layouts_id, token):
-            return {"counter": {"S": ADMITTED_KEY}, "layoutsId": {"S": layouts_id}, "token": {"S": token}}
-        case DeploymentRecord():
-            return {
-                "counter": {"S": RECORD_KEY},
-                "layoutsId": {"S": stored.layouts_id},
-                "token": {"S": stored.token},
-                "number": {"N": str(stored.number)},
-                "follows": {"S": stored.follows},
-                "requested": {"N": str(stored.requested)},
-                "desired": {"S": stored.desired.text},
-                "reconciled": {"BOOL": stored.reconciled},
-                "report": {"S": stored.report},
-                "restored": {"BOOL": stored.restored},
-                "answered": {"S": stored.answered},
-                "above": {"N": str(stored.above)},
-                "firstEpoch": {"N": str(stored.first_epoch)},
-                "firstBase": {"N": str(stored.first_base)},
-            }
-        case Register():
-            return {
-                "counter": {"S": stored.counter},
-                "layoutsId": {"S": stored.layouts_id},
-                "epoch": {"N": str(stored.epoch)},
-                "regions": regions_attribute(stored.regions),
-                "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in stored.ids]},
-                "base": {"N": str(stored.base)},
-                "limit": {"N": str(stored.limit)},
-                "window": {"N": str(stored.window)},
-                "granted": {"N": str(stored.granted)},
-                "preceding": {"N": str(stored.preceding)},
-                "lost": {"S": stored.lost},
-            }
+    if isinstance(stored, Copy):
+        return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}
+    key, schema = STORED[type(stored)], SCHEMAS[type(stored)]
+    attributes = {name: encode(getattr(stored, field)) for field, name, (encode, _) in schema}
+    return attributes if key is None else {"counter": {"S": key}, **attributes}
+
+
+def _decoded(stored: type[T], attributes: Mapping[str, Any]) -> T:
+    return stored(**{field: decode(attributes[name]) for field, name, (_, decode) in SCHEMAS[stored]})
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     """Decode the record."""
-    return DeploymentRecord(
-        layouts_id=attributes["layoutsId"]["S"],
-        token=attributes["token"]["S"],
-        number=int(attributes["number"]["N"]),
-        follows=attributes["follows"]["S"],
-        requested=int(attributes["requested"]["N"]),
-        desired=desired_state_of(attributes["desired"]["S"]),
-        reconciled=attributes["reconciled"]["BOOL"],
-        report=attributes["report"]["S"],
-        restored=attributes["restored"]["BOOL"],
-        answered=attributes["answered"]["S"],
-        above=int(attributes["above"]["N"]),
-        first_epoch=int(attributes["firstEpoch"]["N"]),
-        first_base=int(attributes["firstBase"]["N"]),
-    )
+    return _decoded(DeploymentRecord, attributes)
 
 
 def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     """Decode what identifies the record."""
-    return Admitted(attributes["layoutsId"]["S"], attributes["token"]["S"])
-
-
-REGISTER_NAMES = (
-    "counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted", "preceding", "lost"
-)  # fmt: skip
-"""The attributes of a register."""
+    return _decoded(Admitted, attributes)
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
     """Decode a register, or raise ValueError. Names that ten thousand registers have are kept once."""
-    regions = regions_of(attributes["regions"])
-    ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
-    if not 0 <= len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or int(attributes["epoch"]["N"]) < 1:
+    found = _decoded(Register, attributes)
+    if not 0 <= len({*found.regions}) == len(found.regions) == len(found.ids) <= MAX_REGIONS or found.epoch < 1:
         raise ValueError(attributes)
-    return Register(
-        counter=intern(attributes["counter"]["S"]),
-        layouts_id=intern(attributes["layoutsId"]["S"]),
-        epoch=int(attributes["epoch"]["N"]),
-        regions=regions,
-        ids=ids,
-        base=int(attributes["base"]["N"]),
-        limit=int(attributes["limit"]["N"]),
-        window=int(attributes["window"]["N"]),
-        granted=int(attributes["granted"]["N"]),
-        preceding=int(attributes["preceding"]["N"]),
-        lost=attributes["lost"]["S"],
-    )
+    return found
 
 
 def copy_of(decode: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], Copy[T]]:

@@ -22,21 +22,9 @@ from global_integers_core.records import (
 from ..protocol import operations as op
 from ..protocol.model import MAX_PAST, Absent, ItemState, Refused
 from ..protocol.refusals import unreadable
+from . import encoding
 from .calls import Clients, Reachability, Shared, held, retried
-from .encoding import (
-    ITEM_NAMES,
-    NOT_COMPARED,
-    REGISTER_NAMES,
-    Attributes,
-    admitted_of,
-    attributes_of,
-    copy_of,
-    decoded,
-    item_of,
-    item_values,
-    record_of,
-    register_of,
-)
+from .encoding import Attributes
 from .run_lock import RunLock
 
 MAX_ITEM = 400 * 1024
@@ -107,34 +95,35 @@ class Store:
             case op.DescribeMirror():
                 return self._id(self.home, self._mirror)
             case op.ReadRecord():
-                return self._record(client, self._layouts, record_of)
+                return self._record(client, self._layouts, encoding.record_of)
             case op.ReadAdmitted():
-                return read(client, self._layouts, ADMITTED_KEY, admitted_of)
+                return read(client, self._layouts, ADMITTED_KEY, encoding.admitted_of)
             case op.WriteRecord(old, new):
-                beside = {"TableName": self._layouts, "Item": attributes_of(new.admitted)}
-                written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
+                beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted)}
+                written = replacement(self._layouts, old and encoding.attributes_of(old), encoding.attributes_of(new))
                 return _together(client, {"Put": written}, {"Put": beside})
             case op.ReadRecordCopy():
-                return self._record(client, self._mirror, copy_of(record_of))
+                return self._record(client, self._mirror, encoding.copy_of(encoding.record_of))
             case op.WriteRecordCopy(old, new) | op.WriteCopy(old, new):
-                written = replacement(self._mirror, old and attributes_of(old), attributes_of(new))
+                written = replacement(self._mirror, old and encoding.attributes_of(old), encoding.attributes_of(new))
                 return held(lambda: client.call("PutItem", written))
             case op.ReadRegister(counter):
-                return read(client, self._layouts, counter, register_of)
+                return read(client, self._layouts, counter, encoding.register_of)
             case op.WriteRegister(old, new, admitted):
                 check: dict[str, Any] = {"TableName": self._layouts, "Key": {"counter": {"S": ADMITTED_KEY}}}
                 if admitted is None:
                     check["ConditionExpression"] = "attribute_not_exists(layoutsId)"
                 else:
-                    check |= _unchanged(attributes_of(admitted), [])
-                written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
+                    check |= _unchanged(encoding.attributes_of(admitted), [])
+                written = replacement(self._layouts, old and encoding.attributes_of(old), encoding.attributes_of(new))
                 return _together(client, {"ConditionCheck": check}, {"Put": written})
             case op.ReadCopy(counter):
-                return read(client, self._mirror, counter, copy_of(register_of))
+                return read(client, self._mirror, counter, encoding.copy_of(encoding.register_of))
             case op.ScanRegisters():
-                return scan(client, self._layouts, REGISTER_NAMES, register_of)
+                return scan(client, self._layouts, encoding.REGISTER_NAMES, encoding.register_of)
             case op.ScanCopies():
-                return scan(client, self._mirror, (*REGISTER_NAMES, "mirrorId"), copy_of(register_of))
+                names = (*encoding.REGISTER_NAMES, "mirrorId")
+                return scan(client, self._mirror, names, encoding.copy_of(encoding.register_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 
@@ -150,9 +139,9 @@ class Store:
             case op.DescribeTable():
                 return self._id(region, table)
             case op.ScanItems():
-                return scan(client, table, ITEM_NAMES, item_of)
+                return scan(client, table, encoding.ITEM_NAMES, encoding.item_of)
             case op.ReadItem(_, counter):
-                return read(client, table, counter, item_of)
+                return read(client, table, counter, encoding.item_of)
             case op.RecordLayouts(_, counter, layouts, past):
                 return record(client, self._receipts, {"receipt": {"S": layouts_key(counter)}}, layouts, past)
             case op.ReadRecorded(_, counter):
@@ -189,7 +178,7 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
             return ", ".join([sets, "ceiling = issued", *past]), same, {**values, **compared}
         case op.OpenItem(_, _, item, over):
             same, values = _compared(over)
-            new = {f":{name}": value for name, value in item_values(item).items()}
+            new = {f":{name}": value for name, value in encoding.item_values(item).items()}
             past = PAST if over.held in ("", DELETED) else []
             sets = [*(f"#{name[1:]} = {name}" for name in new), *past]
             return f"SET {', '.join(sets)} REMOVE fenced, held", same, {**new, **values}
@@ -251,7 +240,7 @@ def read(
     """Return what the item of this key encodes, read consistently; None if there is none. `attribute` is the key's."""
     request = {"TableName": table, "Key": {attribute: {"S": key}}, "ConsistentRead": True}
     item = client.call("GetItem", request).get("Item")
-    return None if item is None else decoded(decode, item)
+    return None if item is None else encoding.decoded(decode, item)
 
 
 def scan(
@@ -274,7 +263,7 @@ def scan(
             counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
                 named = counter == CHECK_COUNTER or COUNTER_NAME.fullmatch(counter)
-                found[counter] = decoded(decode, item) if named else Absent.STRAY
+                found[counter] = encoding.decoded(decode, item) if named else Absent.STRAY
         if not page.get("LastEvaluatedKey"):
             return found
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -328,7 +317,7 @@ def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int
         case op.HoldItem(over=None):
             request["ExpressionAttributeNames"] = {"#counter": "counter"}
         case op.OpenItem():
-            request["ExpressionAttributeNames"] = {f"#{name}": name for name in item_values(operation.item)}
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in encoding.item_values(operation.item)}
         case _:
             pass
     new: list[Any] = []
@@ -350,12 +339,12 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
         put["ConditionExpression"] = "attribute_not_exists(#counter)"
         put["ExpressionAttributeNames"] = {"#counter": "counter"}
         return put
-    added = [name for name in new if name not in old and name not in NOT_COMPARED]
+    added = [name for name in new if name not in old and name not in encoding.NOT_COMPARED]
     return {**put, **_unchanged(old, added)}
 
 
 def _unchanged(old: Attributes, added: Sequence[str]) -> dict[str, Any]:
-    compared = {name: value for name, value in old.items() if name not in NOT_COMPARED}
+    compared = {name: value for name, value in old.items() if name not in encoding.NOT_COMPARED}
     tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
     return {
         "ConditionExpression": " AND ".join(tests),

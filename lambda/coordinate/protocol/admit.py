@@ -9,6 +9,7 @@ from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
+from . import refusals
 from .epochs import lost_register, shows_no_trace
 from .model import (
     Absent,
@@ -28,19 +29,6 @@ from .model import (
 )
 from .operations import Steps, one
 from .plan import beginning
-from .refusals import (
-    another_loss,
-    lost_everything,
-    mirror_lost,
-    must_answer,
-    nowhere,
-    outdated,
-    stray,
-    superseded,
-    too_low,
-    unknown_floors,
-    without_above,
-)
 
 AGAIN: Literal["again"] = "again"
 
@@ -91,13 +79,13 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
         elif deployment is None or record.desired.text == deployment.desired.text:
             return record
         elif record.token != deployment.follows:
-            raise superseded(record.desired.regions)
+            raise refusals.superseded(record.desired.regions)
         else:
             yield from _check(deployment)
             if all(
                 isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
             ):
-                raise nowhere(deployment.desired.regions)
+                raise refusals.nowhere(deployment.desired.regions)
             answered = yield from _answered(deployment.desired, record)
             new = replace(
                 answered,
@@ -115,14 +103,14 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
 def _check(deployment: Deploy) -> Steps[None]:
     now = yield from one(op.Clock())
     if abs(now - deployment.requested) > LATEST:
-        raise outdated(deployment.requested, now)
+        raise refusals.outdated(deployment.requested, now)
     desired = deployment.desired
     unknown = set(desired.floors) - {"*", *desired.counters}
     if unknown:
         registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
         unknown -= {*registers, *copies}
         if unknown:
-            raise unknown_floors(sorted(unknown))
+            raise refusals.unknown_floors(sorted(unknown))
 
 
 def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[DeploymentRecord]:
@@ -138,7 +126,7 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     found = yield from one(op.ScanRegisters())
     going_on = [each for each in found.values() if isinstance(each, Register) and each.lost == record.answered != ""]
     if dropped and going_on and not record.above:
-        raise must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
+        raise refusals.must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
     if recovery is None or unchanged:
         return record
     lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
@@ -146,7 +134,7 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     if not asked:
         others = {each.lost for each in lost} - {record.answered}
         if others and recovery.loss != record.answered:
-            raise another_loss(recovery.loss, others)
+            raise refusals.another_loss(recovery.loss, others)
         return record
     scans = yield from _scan_items(desired)
     return (yield from _answer(desired, record, asked, scans))
@@ -168,10 +156,10 @@ def _answer(
         items = _items(scans, register.counter)
         missing = shows_no_trace(scans, items, ids)
         if missing and recovery.above is None:
-            raise without_above(register.counter, recovery.loss, missing)
+            raise refusals.without_above(register.counter, recovery.loss, missing)
         top = max((item.ceiling for item in items.values() if isinstance(item, Item)), default=0)
         if recovery.above is not None and recovery.above < top:
-            raise too_low(register.counter, recovery, top)
+            raise refusals.too_low(register.counter, recovery, top)
     first_epoch = max([record.first_epoch, *(register.epoch for register in lost)])
     return replace(record, answered=recovery.loss, above=recovery.above or 0, first_epoch=first_epoch)
 
@@ -182,7 +170,7 @@ def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
     scans = dict(zip(regions, (yield [op.ScanItems(region, patient=True) for region in regions]), strict=True))
     unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
     if unreachable:
-        raise must_answer(unreachable)
+        raise refusals.must_answer(unreachable)
     return scans
 
 
@@ -210,7 +198,7 @@ def _first(
         tables["another layouts table's record"] = {RECORD_KEY: Absent.GONE}
     if deployment is None:
         if traces := where(tables, lambda _: True):
-            raise lost_everything(layouts_id, traces)
+            raise refusals.lost_everything(layouts_id, traces)
         return None
     desired = deployment.desired
     scans = yield from _scan_items(desired)
@@ -250,7 +238,7 @@ def _first(
         for name in names:
             stored: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
             if Absent.STRAY in stored[:2]:
-                raise stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
+                raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             left: list[Register | Item] = []
             for each in stored:
                 original = cast("Any", each.original) if isinstance(each, Copy) else each
@@ -265,7 +253,7 @@ def _first(
     if desired.recovery is None or desired.recovery.loss != loss:
         ids = dict(zip(scans, (yield [op.DescribeTable(region) for region in scans]), strict=True))
         without = [region for name in names for region in shows_no_trace(scans, _items(scans, name), ids)]
-        raise lost_everything(layouts_id, traces, loss, list(dict.fromkeys(without)))
+        raise refusals.lost_everything(layouts_id, traces, loss, list(dict.fromkeys(without)))
     answered = yield from _answer(desired, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
     return replace(answered, first_base=max(answered.first_base, answered.above + 1))
@@ -301,9 +289,9 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
         present = yield from one(op.ReadRecord())
         layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
         if present_mirror_id != mirror_id:
-            raise mirror_lost()
+            raise refusals.mirror_lost()
         if present is None or present.token != record.token or layouts_id != record.layouts_id:
-            raise superseded(present.desired.regions if present else ())
+            raise refusals.superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
             done = replace(done, reconciled=True, report=report, answered="", above=0)  # nothing is lost any more

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from . import operations as op
+from . import refusals
 from .epochs import (
     apply_register,
     begin_next_epoch,
@@ -23,7 +24,6 @@ from .epochs import (
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register, loss_id
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Change, Conflict, End, Hold, Reconciled, beginning, plan
-from .refusals import in_settings, layouts_lost_meanwhile, lost, no_counter, no_region, stray, undeletable
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -87,12 +87,12 @@ def delete(counter: str, run: str) -> Steps[None]:
     for number in range(ROUNDS):
         record = yield from one(op.ReadRecord())
         if record is None:
-            raise layouts_lost_meanwhile()
+            raise refusals.layouts_lost_meanwhile()
         if counter in (*record.desired.counters, *record.desired.floors):
-            raise in_settings([counter])
+            raise refusals.in_settings([counter])
         register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
         if register is None and copy is None:
-            raise no_counter(counter)
+            raise refusals.no_counter(counter)
         if isinstance(register, Register) and register.lost and register.regions:
             yield [op.WriteRegister(register, replace(register, regions=(), ids=()), record.admitted)]
             continue
@@ -100,7 +100,7 @@ def delete(counter: str, run: str) -> Steps[None]:
         if isinstance(found, Gone):
             return
         if found.pending:
-            raise undeletable(counter, found.pending)
+            raise refusals.undeletable(counter, found.pending)
         yield [op.WriteRegister(found.register, deleted_register(found.register), record.admitted)]
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. Send it again.")
 
@@ -139,13 +139,13 @@ class _State:
         layouts_id, mirror_id, now = yield [op.DescribeLayouts(), op.DescribeMirror(), op.Clock()]
         self._mirror_id, self._now = mirror_id, now
         if isinstance(register, Absent) or isinstance(copy, Absent):
-            raise stray(counter, "the layouts table" if isinstance(register, Absent) else "the mirror")
+            raise refusals.stray(counter, "the layouts table" if isinstance(register, Absent) else "the mirror")
         if admitted != self._record.admitted:
             self._record = yield from _admitted()
             return False
         record = self._record
         if record.layouts_id != layouts_id:
-            raise layouts_lost_meanwhile()
+            raise refusals.layouts_lost_meanwhile()
         if register is None or register.layouts_id != layouts_id:
             yield from self._find(register, copy)
             return False
@@ -211,7 +211,7 @@ class _State:
         wanted = bool(register.regions) or self._may_create  # a deleted counter is nobody's loss
         if register.lost and register.lost != record.answered and wanted:
             regions = record.desired.regions + record.desired.leaving
-            raise lost(self._counter, register, items, shows_no_trace(regions, items, ids))
+            raise refusals.lost(self._counter, register, items, shows_no_trace(regions, items, ids))
         if any(item.epoch > register.epoch for item in found.values()):
             # The register that has given it is lost, and this one is older.
             following = Observation(self._lost([register, *found.values()]), {}, {})
@@ -250,7 +250,7 @@ class _State:
         (register, items, ids), record = self._observation, self._record
         regions = record.desired.regions
         if all(isinstance(items[region], Absent) for region in regions):  # then no region could mint
-            raise no_region(self._counter, regions)
+            raise refusals.no_region(self._counter, regions)
         # A table that can be read may still refuse writes. Then the run ends here, and all regions go on.
         same = self._copy_of(register)
         if not all((yield [op.WriteRegister(register, register, record.admitted), op.WriteCopy(same, same)])):
@@ -300,7 +300,7 @@ def _admitted() -> Steps[DeploymentRecord]:
     record = yield from one(op.ReadRecord())
     admitted = yield from one(op.ReadAdmitted())
     if record is None:
-        raise layouts_lost_meanwhile()
+        raise refusals.layouts_lost_meanwhile()
     if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record

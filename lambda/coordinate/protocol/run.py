@@ -12,23 +12,14 @@ from typing import Any
 from global_integers_core.lattice import places
 from global_integers_core.names import CHECK_COUNTER
 
+from . import operations as op
+from . import refusals
 from .admit import admit, finish
 from .history import record_layouts
 from .model import Absent, Copy, Deploy, DeploymentRecord, Refused, Register, item_in
-from .operations import (
-    MayBegin,
-    Observation,
-    Parallel,
-    ReadCopy,
-    ReadRegister,
-    ScanCopies,
-    ScanRegisters,
-    Steps,
-    TakeRunLock,
-    one,
-)
+from .operations import Observation, Parallel, Steps, one
 from .reconcile import Asked, Outcome, delete, reconcile
-from .refusals import SHOWN, no_region, no_register, nothing_deployed, too_many
+from .refusals import SHOWN
 from .scan import TablesScan, scan_tables
 
 
@@ -108,7 +99,7 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
         case Grant(counter, count, went_back):
             yield from _reconcile_only((counter,), token, result, Asked(count=count, went_back=went_back))
         case ScheduledRun():
-            if not (yield from one(TakeRunLock(over=False))):
+            if not (yield from one(op.TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
                 return result
             result.record = yield from admit(None, token)
@@ -119,7 +110,7 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
         case Deploy():
             result.record = yield from admit(request, token)
             assert result.record is not None  # noqa: S101 (a deployment makes the record)
-            yield [TakeRunLock(over=True)]
+            yield [op.TakeRunLock(over=True)]
             yield from _carry_on(result.record, token, result, wanted=True)
     return result
 
@@ -131,15 +122,15 @@ def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, as
     """
     result.record = yield from admit(None, token)
     if result.record is None:
-        raise nothing_deployed(", ".join(counters))
+        raise refusals.nothing_deployed(", ".join(counters))
     for counter in () if asked.may_create else counters:
-        if all(found is None for found in (yield [ReadRegister(counter), ReadCopy(counter)])):
-            raise no_register(counter)
+        if all(found is None for found in (yield [op.ReadRegister(counter), op.ReadCopy(counter)])):
+            raise refusals.no_register(counter)
     refused = yield from _reconcile_each(dict.fromkeys(counters), result.record, token, result, asked)
     if refused:
         raise refused
     if result.deleted:
-        raise no_register(", ".join(result.deleted))
+        raise refusals.no_register(", ".join(result.deleted))
     if result.unfinished:
         done = len(result.outcomes)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
@@ -149,16 +140,16 @@ def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, as
 def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
     """Refuse new counters if there would be more than `most`. Creations at the same time may all find room."""
     if len(counters) > most:
-        raise too_many(counters[0], most)
-    found = yield [ReadRegister(counter) for counter in counters]
+        raise refusals.too_many(counters[0], most)
+    found = yield [op.ReadRegister(counter) for counter in counters]
     new = [counter for counter, register in zip(counters, found, strict=True) if not _exists(register)]
     if new:
-        registers, copies = yield [ScanRegisters(), ScanCopies()]
+        registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
         here = {name for name, register in registers.items() if _exists(register)}
         # A layouts table that was lost is put back from its copies.
         here |= {name for name, copy in copies.items() if name not in registers and _exists(copy)}
         if len(here - {CHECK_COUNTER}) + len(new) > most:
-            raise too_many(new[0], most)
+            raise refusals.too_many(new[0], most)
 
 
 def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
@@ -170,7 +161,7 @@ def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
 def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
     result.record = yield from admit(None, token)
     if result.record is None:
-        raise nothing_deployed(", ".join(counters))
+        raise refusals.nothing_deployed(", ".join(counters))
     answers = yield Parallel(_delete_one(counter, token, result) for counter in counters)
     refused = [str(answer) for answer in answers if isinstance(answer, Refused)]
     if refused:
@@ -182,7 +173,7 @@ def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
 
 
 def _delete_one(counter: str, token: str, result: RunResult) -> Steps[bool]:
-    if not (yield from one(MayBegin())):
+    if not (yield from one(op.MayBegin())):
         return False
     yield from delete(counter, token)
     result.deleted.add(counter)
@@ -216,7 +207,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
         return
     unmintable = nowhere(result.outcomes.values())
     if unmintable is not None and wanted:
-        raise no_region(unmintable.counter, unmintable.regions)
+        raise refusals.no_region(unmintable.counter, unmintable.regions)
     report = note(result.outcomes, record) if unmintable is None else None
     result.record = yield from finish(record, report, scan.mirror_id)
     result.reported = record.desired.counters
@@ -247,7 +238,7 @@ def _reconcile(
     asked: Asked,
 ) -> Steps[bool]:
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
-    if not (yield from one(MayBegin())):
+    if not (yield from one(op.MayBegin())):
         return False
     outcome = yield from reconcile(counter, token, record, observation, asked)
     if isinstance(outcome, Outcome):
@@ -270,7 +261,7 @@ def _record_again(regions: Sequence[str], first: str, result: RunResult) -> Step
 
 def _record_one(counter: str, regions: Sequence[str], result: RunResult) -> Steps[bool]:
     """Record a counter's layouts in those of the regions that follow its register. Return whether they all answered."""
-    if not (yield from one(MayBegin())):
+    if not (yield from one(op.MayBegin())):
         return False
     outcome, found = result.outcomes[counter], result.scan.items
     here = [region for region in regions if region in outcome.register.regions and region not in outcome.pending]

@@ -41,8 +41,9 @@ def registers(draw: st.DrawFn) -> Register:
 RECORDS = st.builds(
     DeploymentRecord,
     layouts_id=IDS,
+    token=st.text(),
     number=INTEGERS,
-    follows=INTEGERS,
+    follows=st.text(),
     requested=INTEGERS,
     desired=st.just(desired("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
     reconciled=st.booleans(),
