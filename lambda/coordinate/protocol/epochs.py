@@ -10,7 +10,6 @@ from .history import record_layouts
 from .model import Absent, DeploymentRecord, Ids, Item, Items, ItemState, Register
 from .operations import Observation, Steps
 from .plan import Apply, beginning, join, wanted_items
-from .refusals import must_answer
 
 ATTEMPTS = 5
 """How often a write is tried while other runs write the same item."""
@@ -34,12 +33,12 @@ def held_in(state: ItemState) -> Item:
 
 
 def apply_register(register: Register, step: Apply, items: Items, token: str) -> Steps[bool]:
-    """Give regions what the register says, and close those that leave. Return whether everything was written.
+    """Give regions what the register says, and close or hold what is to mint no more. Return whether all was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
     table of these records is gone, the region mints all the same.
     """
-    counter, wanted = register.counter, wanted_items(register)
+    counter, wanted = register.counter, wanted_items(register) if register.regions else {}
     regions = [*step.open, *step.close]
     answers = yield from record_layouts(register, regions, items)
     here = {region for region, answer in answers.items() if answer is not Absent.UNREACHABLE}
@@ -53,6 +52,8 @@ def apply_register(register: Register, step: Apply, items: Items, token: str) ->
             writes.append(op.OpenItem(region, counter, wanted[region], item.state))
         elif region in step.close and region in here:
             writes.append(ending(region, counter, item, register.epoch, token))
+        elif region in step.hold:
+            writes.append(op.HoldItem(region, counter, ItemState(register.epoch, DELETED), item.state))
     done = yield writes
     written = all(answer is not False and not isinstance(answer, Absent) for answer in done)
     return len(here) == len(regions) and written
@@ -101,10 +102,8 @@ def recover(
 
     None: some item can't be fenced now.
     """
-    desired = record.desired
-    check_answers(register.counter, desired.regions + desired.leaving, items)
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
-    fences = yield from fence(register.counter, found, register.epoch, desired.headroom, token, into=True)
+    fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, token, into=True)
     described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
     fenced = {region: id_ for region, id_ in described.items() if region in fences and not isinstance(id_, Absent)}
     if len(fenced) < len(found):
@@ -167,16 +166,6 @@ def fence(
     return fenced
 
 
-def check_answers(counter: str, regions: Iterable[str], items: Items) -> None:
-    """Refuse if one of these regions doesn't answer, or its item can't be read.
-
-    Without a limit, nothing bounds what a region mints that can't be fenced.
-    """
-    unanswering = [name for name in regions if items[name] in (Absent.UNREACHABLE, Absent.STRAY)]
-    if unanswering:
-        raise must_answer(unanswering, counter)
-
-
 def lost_register(new: Register, loss: str, left: Iterable[Register | Item], now: int) -> Register:
     """Return the register of a counter whose limit is lost, in an epoch that nobody can have seen.
 
@@ -215,21 +204,3 @@ def shows_no_trace(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
     missing = any(len(of_latest) < item.stride for item in of_latest)
     without = [region for region in names if region not in found]
     return without or ["a region that may not be in the settings any more"] * missing
-
-
-def deleted_register(register: Register, limit: int = 0) -> Register:
-    """Return the register that deletes a counter, for ever. It is its last epoch, and bounds all that was minted."""
-    return replace(
-        register, epoch=register.epoch + 1, regions=(), ids=(), limit=max(limit, register.limit), preceding=0, lost=""
-    )
-
-
-def hold_deleted(register: Register, items: Mapping[str, Item]) -> Steps[bool]:
-    """Hold the items of a deleted counter. Return whether any had to be."""
-    writes = [
-        op.HoldItem(region, register.counter, ItemState(register.epoch, DELETED), item.state)
-        for region, item in items.items()
-        if item.held != DELETED
-    ]
-    yield writes
-    return bool(writes)

@@ -1,11 +1,25 @@
 """Decides the next step for one counter, from what was read or scanned, and computes limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from global_integers_core.lattice import MAX_INTEGER, places
+from global_integers_core.names import DELETED
 
 from .model import Absent, DeploymentRecord, Ids, Item, Items, Register
+
+
+class Asked(NamedTuple):
+    """What a run asks for of one counter, besides its layout."""
+
+    may_create: bool = False
+    """Whether it is created if there is none, though the settings don't have it."""
+    delete: bool = False
+    count: int = 0  # pyright: ignore[reportIncompatibleMethodOverride]
+    """How many integers some region needs at once."""
+    went_back: int = 0
+    """The epoch in which a region has seen its table go back: that epoch ends, if it is the present one. 0: none."""
 
 
 def beginning(
@@ -51,13 +65,33 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """A region has an item that the register hasn't given."""
+class Gone:
+    """There is no such counter, and it may not be created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A region has an item that the register hasn't given: the register that has given it is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The limit is lost, and that loss isn't answered yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class MustAnswer:
+    """That loss is answered, but these regions don't answer. Nothing bounds what a region mints that isn't fenced."""
+
+    regions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """The epoch must end, if any region of the next layout answers."""
+
+    doubted: bool = False
+    """Whether items prove nothing, since a region says that its table went back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +115,8 @@ class Apply:
     open: tuple[str, ...] = ()
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
+    hold: tuple[str, ...] = ()
+    """The regions of a deleted counter's items that may still mint."""
     pending: tuple[str, ...] = ()
     """As in `Reconciled`, after this step."""
 
@@ -93,19 +129,39 @@ class Reconciled:
     """The regions of the layout and the leaving ones whose item or table can't be read now."""
 
 
-Step = Conflict | End | Hold | Change | Apply | Reconciled
+Step = Gone | Lost | Unanswered | MustAnswer | End | Hold | Change | Apply | Reconciled
 
 
-def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, count: int = 0) -> Step:
-    """Return the next step. No step is left if every region has `count` integers, and what else it should have.
+def plan(
+    register: Register,
+    record: DeploymentRecord,
+    items: Items,
+    ids: Ids,
+    now: int,
+    asked: Asked = Asked(),  # noqa: B008 (it is immutable)
+) -> Step:
+    """Return the next step. `Gone` and `Reconciled` mean that none is left: every region has what it should have.
 
     `items` has each region of the layout, of the one asked for, and each leaving one, `ids` their tables, described
     after the item was read. `now` is in seconds since 1970.
     """
-    desired, epoch = record.desired, register.epoch
+    desired, epoch, counter = record.desired, register.epoch, register.counter
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    wanted = asked.may_create or counter in desired.counters
+    if register.lost and register.regions and asked.delete:  # that matters only if it is created again
+        return Change(replace(register, regions=(), ids=()))
+    if register.lost and register.lost != record.answered and (register.regions or wanted):
+        return Unanswered()
     if any(item.epoch > epoch for item in found.values()):
-        return Conflict()
+        return Lost()
+    if register.lost and register.lost == record.answered:
+        silent = unanswering((*desired.regions, *desired.leaving), items)
+        if silent:
+            return MustAnswer(silent)
+    if not register.regions:
+        return _plan_deleted(register, record, found, now, wanted=wanted)
+    if register.lost or asked.went_back == epoch:
+        return End(doubted=not register.lost)
     # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
     ends = any(
         item.ceiling >= register.base and (item.epoch < epoch or region not in register.regions)
@@ -125,7 +181,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
         elif known is None and item is not None and (item.held or item.epoch < epoch):
             joining[region] = id_
         elif known is None:
-            return Conflict()
+            return Lost()
         elif known != id_ or item is None:
             ends = True
         elif item.held or item.epoch < epoch:
@@ -136,13 +192,13 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
             issued.append(item.issued)
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
-    if ends or register.regions != desired.regions or desired.floor(register.counter) > register.base:
+    if ends or register.regions != desired.regions or desired.floor(counter) > register.base:
         return End()
     if missing:
         return Hold(tuple(missing))
     if joining:
         return Change(join(register, joining))
-    higher = raised(register, record, max(issued, default=register.base), now, count)
+    higher = raised(register, record, max(issued, default=register.base), now, asked.count)
     if higher is not None:
         return Change(higher)
     for region in desired.leaving:
@@ -152,7 +208,38 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
             steps["close"].append(region)
     if any(steps.values()):
         return Apply(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
+    if asked.delete and not pending:
+        return Change(deleted(register))
     return Reconciled(tuple(pending))
+
+
+def _plan_deleted(
+    register: Register, record: DeploymentRecord, found: Mapping[str, Item], now: int, *, wanted: bool
+) -> Step:
+    """Return the step that keeps a counter deleted, or creates it again, above all that was minted."""
+    top = max((item.ceiling for item in found.values()), default=0)
+    if top > register.limit and not register.lost:  # a restored table has brought it back, and may mint up to this
+        return Change(replace(register, limit=top))
+    minting = tuple(region for region, item in found.items() if item.held != DELETED)
+    if minting:
+        return Apply(hold=minting)
+    if register.lost and register.lost == record.answered:
+        return Change(deleted(register, max(record.above, top)))
+    if not wanted:
+        return Gone()
+    base = max(register.limit + 1, record.desired.floor(register.counter))
+    return Change(beginning(register.counter, register.layouts_id, register.epoch + 1, record, base, now))
+
+
+def deleted(register: Register, limit: int = 0) -> Register:
+    """Return the register that deletes a counter, for ever. It is its last epoch, and bounds all that was minted."""
+    limit = max(limit, register.limit)
+    return replace(register, epoch=register.epoch + 1, regions=(), ids=(), limit=limit, preceding=0, lost="")
+
+
+def unanswering(regions: Iterable[str], items: Items) -> tuple[str, ...]:
+    """Return the regions that don't answer, or whose items can't be read."""
+    return tuple(region for region in regions if items[region] in (Absent.UNREACHABLE, Absent.STRAY))
 
 
 def wanted_items(register: Register) -> dict[str, Item]:

@@ -6,24 +6,13 @@ again, and several runs may race: the register decides, and all of them carry ou
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from . import operations as op
 from . import refusals
-from .epochs import (
-    apply_register,
-    begin_next_epoch,
-    check_answers,
-    deleted_register,
-    hold_deleted,
-    hold_items,
-    lost_register,
-    recover,
-    shows_no_trace,
-)
-from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register, loss_id
+from .epochs import apply_register, begin_next_epoch, hold_items, lost_register, recover, shows_no_trace
+from .model import Absent, Copy, DeploymentRecord, Item, Refused, Register, loss_id
 from .operations import Observation, Steps, one, read_items
-from .plan import Apply, Change, Conflict, End, Hold, Reconciled, beginning, plan
+from .plan import Apply, Asked, Change, End, Gone, Hold, Lost, MustAnswer, Reconciled, Unanswered, beginning, plan
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -38,21 +27,6 @@ class Outcome:
     created: bool = False
 
 
-class Asked(NamedTuple):
-    """What a run asks for of one counter, besides its layout."""
-
-    may_create: bool = False
-    """Whether it is created if there is none, though the settings don't have it."""
-    count: int = 0  # pyright: ignore[reportIncompatibleMethodOverride]
-    """How many integers some region needs at once."""
-    went_back: int = 0
-    """The epoch in which a region has seen its table go back: that epoch ends, if it is the present one. 0: none."""
-
-
-class Gone(NamedTuple):
-    """There is no such counter, and it may not be created."""
-
-
 def reconcile(
     counter: str,
     run: str,
@@ -60,11 +34,12 @@ def reconcile(
     observation: Observation | None = None,
     asked: Asked = Asked(),  # noqa: B008 (it is immutable)
 ) -> Steps[Outcome | Gone]:
-    """Bring a counter to the layout that the record asks for, or carry its deletion on.
+    """Bring a counter to the layout that the record asks for, delete it, or carry its deletion on.
 
     If something else than the record is admitted meanwhile, that is carried out. No other run has the random string
     `run`. `observation` is what a scan has found. What needs an operator is `Refused`. A counter of which nothing is
-    found is created if that is asked for, or if the settings have it.
+    found is created if that is asked for, or if the settings have it. A counter is deleted when it is reconciled: then
+    its register is known to bound all that was minted.
     """
     state = _State(counter, run, record, observation, asked)
     for number in range(ROUNDS):
@@ -76,33 +51,6 @@ def reconcile(
         elif state.gone:
             return Gone()
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
-
-
-def delete(counter: str, run: str) -> Steps[None]:
-    """Delete a counter that the settings don't have. One that is deleted already is no error.
-
-    It is reconciled first: then its register is known to bound all that was minted. If its limit is lost, that stays
-    so, and matters only if the counter is created again.
-    """
-    for number in range(ROUNDS):
-        record = yield from one(op.ReadRecord())
-        if record is None:
-            raise refusals.layouts_lost_meanwhile()
-        if counter in (*record.desired.counters, *record.desired.floors):
-            raise refusals.in_settings([counter])
-        register, copy = yield [op.ReadRegister(counter), op.ReadCopy(counter)]
-        if register is None and copy is None:
-            raise refusals.no_counter(counter)
-        if isinstance(register, Register) and register.lost and register.regions:
-            yield [op.WriteRegister(register, replace(register, regions=(), ids=()), record.admitted)]
-            continue
-        found = yield from reconcile(counter, f"{run}/{number}", record)
-        if isinstance(found, Gone):
-            return
-        if found.pending:
-            raise refusals.undeletable(counter, found.pending)
-        yield [op.WriteRegister(found.register, deleted_register(found.register), record.admitted)]
-    raise Refused(f"{counter}: other runs were faster {ROUNDS} times. Send it again.")
 
 
 class _State:
@@ -205,40 +153,35 @@ class _State:
     def step(self, token: str) -> Steps[Outcome | Gone | None]:
         """Take the next step by what was found. Return the outcome, or None if there is more to do."""
         assert self._observation is not None  # noqa: S101 (it was inspected)
-        (register, items, ids), record = self._observation, self._record
-        found = {region: item for region, item in items.items() if isinstance(item, Item)}
-        following: Observation | None
-        wanted = bool(register.regions) or self._may_create  # a deleted counter is nobody's loss
-        if register.lost and register.lost != record.answered and wanted:
-            regions = record.desired.regions + record.desired.leaving
-            raise refusals.lost(self._counter, register, items, shows_no_trace(regions, items, ids))
-        if any(item.epoch > register.epoch for item in found.values()):
-            # The register that has given it is lost, and this one is older.
-            following = Observation(self._lost([register, *found.values()]), {}, {})
-        elif not register.regions:
-            done = yield from self._deleted(register, items, found)
-            if isinstance(done, Gone):
-                return done
-            following = done
-        else:
-            went_back = self._asked.went_back == register.epoch
-            ends = went_back or register.lost
-            match End() if ends else plan(register, record, items, ids, self._now, self._asked.count):
-                case Reconciled(pending):
-                    return Outcome(register, pending, self._created)
-                case Apply() as applied:
-                    if (yield from apply_register(register, applied, items, token)):
-                        return Outcome(register, applied.pending, self._created)
-                    self._observation = None
-                    return None
-                case Conflict():
-                    following = Observation(self._lost([register, *found.values()]), {}, {})
-                case End():
-                    following = yield from self._end(token, doubted=went_back)
-                case Hold(regions):
-                    following = yield from hold_items(register, regions, items, ids, token)
-                case Change(changed):
-                    following = Observation(changed, items, ids)
+        (register, items, ids), record, asked = self._observation, self._record, self._asked
+        regions = (*record.desired.regions, *record.desired.leaving)
+        if asked.delete and self._counter in (*record.desired.counters, *record.desired.floors):
+            raise refusals.in_settings([self._counter])
+        following: Observation | None = None
+        match plan(register, record, items, ids, self._now, asked):
+            case Gone() as gone:
+                return gone
+            case Unanswered():
+                raise refusals.lost(self._counter, register, items, shows_no_trace(regions, items, ids))
+            case MustAnswer(silent):
+                raise refusals.must_answer(silent, self._counter)
+            case Reconciled(pending):
+                if asked.delete:
+                    raise refusals.undeletable(self._counter, pending)
+                return Outcome(register, pending, self._created)
+            case Apply() as applied:
+                done = yield from apply_register(register, applied, items, token)
+                if done and register.regions and not asked.delete:
+                    return Outcome(register, applied.pending, self._created)
+            case Lost():
+                found = [item for item in items.values() if isinstance(item, Item)]
+                following = Observation(self._lost([register, *found]), {}, {})
+            case End(doubted):
+                following = yield from self._end(token, doubted=doubted)
+            case Hold(missing):
+                following = yield from hold_items(register, missing, items, ids, token)
+            case Change(changed):
+                following = Observation(changed, items, ids)
         self._observation = None
         if following is not None and (yield from self._write(register, following.register, self._copy_of(register))):
             self._observation = following
@@ -258,23 +201,6 @@ class _State:
         if register.lost:
             return (yield from recover(register, record, items, ids, token, self._now))
         return (yield from begin_next_epoch(register, record, items, ids, token, self._now, doubted=doubted))
-
-    def _deleted(self, register: Register, items: Items, found: dict[str, Item]) -> Steps[Observation | Gone | None]:
-        """Keep a counter deleted, or create it again: it goes on above all that was minted."""
-        record, wanted = self._record, self._may_create
-        top = max((item.ceiling for item in found.values()), default=0)
-        if top > register.limit and not register.lost:  # a restored table has brought it back, and may mint up to this
-            return Observation(replace(register, limit=top), {}, {})
-        if (yield from hold_deleted(register, found)):
-            return None if wanted else Gone()
-        if register.lost and register.lost == record.answered:
-            check_answers(self._counter, record.desired.regions + record.desired.leaving, items)
-            return Observation(deleted_register(register, max(record.above, top)), {}, {})
-        if not wanted:
-            return Gone()
-        base = max(register.limit + 1, record.desired.floor(self._counter))
-        following = beginning(self._counter, register.layouts_id, register.epoch + 1, record, base, self._now)
-        return Observation(following, {}, {})
 
     def _copy_of(self, register: Register) -> Copy[Register]:
         return Copy(register, self._mirror_id)

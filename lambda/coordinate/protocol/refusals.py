@@ -133,11 +133,6 @@ def nothing_deployed(counter: str) -> Refused:
     return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
 
 
-def no_register(counter: str) -> Refused:
-    """Return the refusal to grant integers of a counter that isn't registered."""
-    return Refused(f"{counter}: there is no register of this counter, so it is granted nothing. Nothing was changed.")
-
-
 def mirror_lost() -> Refused:
     """Return the refusal of a run in which the mirror was replaced."""
     return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
@@ -168,8 +163,8 @@ def in_settings(counters: Sequence[str]) -> Refused:
 
 
 def no_counter(counter: str) -> Refused:
-    """Return the refusal to delete a counter that there isn't."""
-    return Refused(f"{counter}: there is no such counter.")
+    """Return the refusal to delete a counter that there isn't, or to grant integers of it."""
+    return Refused(f"{counter}: there is no such counter. Nothing was changed for it.")
 
 
 def undeletable(counter: str, regions: Sequence[str]) -> Refused:

@@ -18,7 +18,8 @@ from .admit import admit, finish
 from .history import record_layouts
 from .model import Absent, Copy, Deploy, DeploymentRecord, Refused, Register, item_in
 from .operations import Observation, Parallel, Steps, one
-from .reconcile import Asked, Outcome, delete, reconcile
+from .plan import Asked
+from .reconcile import Outcome, reconcile
 from .refusals import SHOWN
 from .scan import TablesScan, scan_tables
 
@@ -95,7 +96,7 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
                 yield from _check_room(counters, most)
             yield from _reconcile_only(counters, token, result, Asked(may_create=True))
         case Delete(counters):
-            yield from _delete(counters, token, result)
+            yield from _reconcile_only(counters, token, result, Asked(delete=True))
         case Grant(counter, count, went_back):
             yield from _reconcile_only((counter,), token, result, Asked(count=count, went_back=went_back))
         case ScheduledRun():
@@ -116,7 +117,7 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
 
 
 def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, asked: Asked) -> Steps[None]:
-    """Reconcile these counters, without a scan and without the run lock: somebody waits for them.
+    """Reconcile or delete these counters, without a scan and without the run lock: somebody waits for them.
 
     If only a few integers are left of one, regions are granted as many as are `asked` for all the same.
     """
@@ -125,16 +126,20 @@ def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, as
         raise refusals.nothing_deployed(", ".join(counters))
     for counter in () if asked.may_create else counters:
         if all(found is None for found in (yield [op.ReadRegister(counter), op.ReadCopy(counter)])):
-            raise refusals.no_register(counter)
+            raise refusals.no_counter(counter)
     refused = yield from _reconcile_each(dict.fromkeys(counters), result.record, token, result, asked)
     if refused:
-        raise refused
-    if result.deleted:
-        raise refusals.no_register(", ".join(result.deleted))
+        done = f"\nDeleted: {', '.join(sorted(result.deleted))}." if result.deleted else ""
+        raise Refused(f"{refused}{done}")
+    if result.deleted and not asked.delete:
+        raise refusals.no_counter(", ".join(result.deleted))
     if result.unfinished:
-        done = len(result.outcomes)
+        done = len(result.outcomes.keys() | result.deleted)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
-    result.reported = counters
+    if asked.delete:
+        result.asked = counters
+    else:
+        result.reported = counters
 
 
 def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
@@ -156,28 +161,6 @@ def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
     """Return whether there is a counter, by its register or its copy. One that is being deleted doesn't count."""
     register = found.original if isinstance(found, Copy) else found
     return register is not None and (isinstance(register, Absent) or bool(register.regions))
-
-
-def _delete(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
-    result.record = yield from admit(None, token)
-    if result.record is None:
-        raise refusals.nothing_deployed(", ".join(counters))
-    answers = yield Parallel(_delete_one(counter, token, result) for counter in counters)
-    refused = [str(answer) for answer in answers if isinstance(answer, Refused)]
-    if refused:
-        done = [f"Deleted: {', '.join(sorted(result.deleted))}."] if result.deleted else []
-        raise Refused("\n".join([*refused, *done]))
-    if not all(answers):
-        raise Refused(f"{len(result.deleted)} of {len(counters)} counters are deleted; time ran out. Send it again.")
-    result.asked = counters
-
-
-def _delete_one(counter: str, token: str, result: RunResult) -> Steps[bool]:
-    if not (yield from one(op.MayBegin())):
-        return False
-    yield from delete(counter, token)
-    result.deleted.add(counter)
-    return True
 
 
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from global_integers_core.names import CHECK_COUNTER, DELETED
+from global_integers_core.names import CHECK_COUNTER
 
 from . import operations as op
 from .history import unrecorded
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Register, Scanned, item_in, where
 from .operations import Observation, Steps, one
-from .plan import Reconciled, plan
+from .plan import Gone, Reconciled, plan
 from .reconcile import Outcome
 
 
@@ -67,19 +67,16 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             continue
         wanted = dict.fromkeys([*register.regions, *desired.regions, *desired.leaving])
         items: Items = {region: item_in(scans[region], name) for region in wanted}
-        if not register.regions and name not in desired.counters and _stays(register, record, items):
-            continue
         observation = Observation(register, items, {region: ids[region] for region in wanted})
-        if register.lost or not register.regions:
-            urgent[name] = observation
-            continue
-        step = plan(register, record, items, ids, now)
-        if isinstance(step, Reconciled):
-            reconciled[name] = Outcome(register, step.pending)
-        elif all(_mints(items[region], register) for region in register.regions):
-            rest[name] = observation
-        else:
-            urgent[name] = observation
+        match plan(register, record, items, ids, now):
+            case Gone():
+                pass
+            case Reconciled(pending):
+                reconciled[name] = Outcome(register, pending)
+            case _ if register.regions and all(_mints(items[region], register) for region in register.regions):
+                rest[name] = observation
+            case _:
+                urgent[name] = observation
     oldest = sorted(rest, key=lambda name: rest[name].register.granted)
     todo: dict[str, Observation | None] = {**urgent, **{name: rest[name] for name in oldest}}
     if CHECK_COUNTER in todo:  # where it is missing, callers hear that the table is new
@@ -97,14 +94,6 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         where(tables, lambda what: what is Absent.STRAY),
         unrecorded(first.counter, scans, recorded) if first else (),
     )
-
-
-def _stays(register: Register, record: DeploymentRecord, items: Items) -> bool:
-    """Return whether a deleted counter causes no work: no region that answers could mint it, or has brought it back."""
-    found = [item for item in items.values() if isinstance(item, Item)]
-    if register.lost:
-        return register.lost != record.answered and all(item.held == DELETED for item in found)
-    return all(item.held == DELETED and item.ceiling <= register.limit for item in found)
 
 
 def _mints(item: Item | Absent | None, register: Register) -> bool:

@@ -66,7 +66,7 @@ def test_it_is_gone_and_begins_above(stack: Stack, ask: Ask) -> None:
     assert ask("POST", "/orders?count=2")["statusCode"] == ask("GET", "/orders/1")["statusCode"] == 404
     assert held(stack) == [DELETED] * 3
     assert ask("POST", "/")["document"]["integer"] == 1, "others go on"
-    with pytest.raises(CoordinatorError, match=r"^orders: there is no register of this counter"):
+    with pytest.raises(CoordinatorError, match=r"^orders: there is no such counter"):
         send({"grant": "orders"})
     begins_above(limit, ask)
 
@@ -144,18 +144,20 @@ def test_a_region_that_is_cut_off_keeps_it(stack: Stack) -> None:
 def test_there_is_no_such_counter(stack: Stack) -> None:
     laid_out()
 
-    with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\.$"):
+    with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\. Nothing was changed for it\.$"):
         delete("nope")
     create("orders")
-    with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\.\nDeleted: orders\.$"):
+    with pytest.raises(CoordinatorError, match=r"^nope: there is no such counter\. Nothing was changed for it\.$"):
         delete("orders", "nope")
-    with pytest.raises(CoordinatorError, match=r"^integers: the settings counters or floors have it"):
-        delete("integers")
+    with pytest.raises(
+        CoordinatorError, match=r"^integers: the settings counters or floors have it.*\nDeleted: orders\.$"
+    ):
+        delete("orders", "integers")
 
 
 def test_time_runs_out(stack: Stack) -> None:
     laid_out()
     create("orders", "invoices")
 
-    with pytest.raises(CoordinatorError, match=r"1 of 2 counters are deleted; time ran out\. Send it again\."):
+    with pytest.raises(CoordinatorError, match=r"1 of 2 counters are done; time ran out\. Send it again\."):
         send({"delete": ["orders", "invoices"]}, short_of_time(1))

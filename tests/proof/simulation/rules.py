@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from coordinate.protocol import admit, epochs, reconcile, scan
+from coordinate.protocol import admit, epochs, plan, reconcile, scan
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import (
@@ -128,10 +128,10 @@ def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Func
     return patched
 
 
-def _limit_stays(deleted: Function) -> Function:
-    def seen(self: Any, register: Register, items: Any, found: Any) -> Any:
+def _limit_stays(plan_deleted: Function) -> Function:
+    def seen(register: Register, record: DeploymentRecord, found: Any, now: int, *, wanted: bool) -> Any:
         low = found if register.lost else _changed(found, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
-        return deleted(self, register, items, low)
+        return plan_deleted(register, record, low, now, wanted=wanted)
 
     return seen
 
@@ -177,7 +177,7 @@ PROTOCOL: Patches = {
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
     "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
     "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
-    "loss: every region answers": ((epochs, reconcile), "check_answers", _always(None)),
+    "loss: every region answers": ((plan,), "unanswering", _always(())),
     "loss: every item is fenced": ((epochs,), "fence", _some_fenced),
     "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
     "loss: an epoch above all that is left": ((admit, reconcile), "lost_register", _lost_in(lambda _, now: now)),
@@ -195,7 +195,7 @@ PROTOCOL: Patches = {
         "shows_no_trace",
         _traces(lambda _: {"stride": 1}),
     ),
-    "deleted: the limit is raised": ((STATE,), "_deleted", _limit_stays),
+    "deleted: the limit is raised": ((plan,), "_plan_deleted", _limit_stays),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, Conflict, End, Hold, Reconciled, Step, plan
+from coordinate.protocol.plan import Apply, Change, End, Hold, Lost, Reconciled, Step, plan
 from coordinate.protocol.plan import raised as with_a_higher_limit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,10 +43,10 @@ def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) ->
 
 
 @pytest.mark.parametrize(("known", "epoch"), [("b 1", 4), (None, 4), (None, REGISTER.epoch)])
-def test_an_item_of_a_later_epoch_or_of_no_register_is_a_conflict(known: str | None, epoch: int) -> None:
+def test_an_item_of_a_later_epoch_or_of_no_register_shows_a_loss(known: str | None, epoch: int) -> None:
     found = changed("b", epoch=epoch)
 
-    assert step(replace(REGISTER, ids=("a 1", known)), items=found) == Conflict()
+    assert step(replace(REGISTER, ids=("a 1", known)), items=found) == Lost()
 
 
 @pytest.mark.parametrize("count", [0, WINDOW // 2, WINDOW, 50 * WINDOW])
@@ -146,7 +146,7 @@ def test_a_leaving_region_is_closed_at_this_epoch() -> None:
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
-        (Item(40, 3, 400, 4), Conflict()),
+        (Item(40, 3, 400, 4), Lost()),
         (Item(40, 3, REGISTER.base, 2), End()),  # restored, or another stack's: nobody knows what it has minted
         (Item(40, 3, REGISTER.base, 3), End()),
         (Item(40, 3, REGISTER.base - 1, 2), None),

@@ -14,7 +14,8 @@ from coordinate.protocol.operations import (
     ReadRegister,
     WriteRegister,
 )
-from coordinate.protocol.reconcile import Outcome, delete, reconcile
+from coordinate.protocol.plan import Asked
+from coordinate.protocol.reconcile import Outcome, reconcile
 
 from global_integers_core.names import DELETED
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -173,7 +174,7 @@ def test_nothing_is_deleted_once_its_record_is_lost() -> None:
     scene = Scene("a")
     scene.world.record = None
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
-        SimulatedCoordinator(delete("c", "a run")).finish(scene.carry_out)
+        SimulatedCoordinator(reconcile("c", "a run", record("a"), asked=Asked(delete=True))).finish(scene.carry_out)
 
 
 HELD = Item(7, 2, 7, 3, fenced=True, held="token")
