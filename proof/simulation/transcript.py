@@ -148,7 +148,7 @@ def shown(value: Any) -> str:
             return value.value
         case DeploymentRecord():
             marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
-            answered = [f"answered {shown(Recovery(value.answered, value.above or None))}"] if value.answered else []
+            answered = [f"answered {shown(Recovery(value.answered, value.above))}"] if value.answered else []
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
             return ", ".join([named, *answered, *first, *marks])

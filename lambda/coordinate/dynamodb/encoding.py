@@ -38,6 +38,10 @@ Kind = tuple[Callable[[Any], dict[str, Any]], Callable[[Any], Any]]
 KINDS: dict[Any, Kind] = {
     str: (lambda text: {"S": text}, lambda found: intern(found["S"])),
     int: (lambda number: {"N": str(number)}, lambda found: int(found["N"])),
+    int | None: (
+        lambda number: {"NULL": True} if number is None else {"N": str(number)},
+        lambda found: int(found["N"]) if "N" in found else None,
+    ),
     bool: (lambda flag: {"BOOL": flag}, lambda found: found["BOOL"]),
     tuple[str, ...]: (regions_attribute, regions_of),
     tuple[str | None, ...]: (

@@ -120,14 +120,15 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     """
     recovery, before = desired.recovery, record.desired
     dropped = {*before.regions, *before.leaving} - {*desired.regions, *desired.leaving}
-    unchanged = recovery is None or recovery == before.recovery
-    if unchanged and not (dropped and record.answered):
+    changed = recovery is not None and recovery != before.recovery
+    if not changed and not (dropped and record.answered):
         return record
     found = yield from one(op.ScanRegisters())
     going_on = [each for each in found.values() if isinstance(each, Register) and each.lost == record.answered != ""]
-    if dropped and going_on and not record.above:
+    above = recovery.above if recovery and changed and recovery.loss == record.answered else record.above
+    if dropped and going_on and above is None:
         raise refusals.must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
-    if recovery is None or unchanged:
+    if recovery is None or not changed:
         return record
     lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
     asked = [each for each in lost if each.lost == recovery.loss]
@@ -161,7 +162,7 @@ def _answer(
         if recovery.above is not None and recovery.above < top:
             raise refusals.too_low(register.counter, recovery, top)
     first_epoch = max([record.first_epoch, *(register.epoch for register in lost)])
-    return replace(record, answered=recovery.loss, above=recovery.above or 0, first_epoch=first_epoch)
+    return replace(record, answered=recovery.loss, above=recovery.above, first_epoch=first_epoch)
 
 
 def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
@@ -256,7 +257,7 @@ def _first(
         raise refusals.lost_everything(layouts_id, traces, loss, list(dict.fromkeys(without)))
     answered = yield from _answer(desired, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
-    return replace(answered, first_base=max(answered.first_base, answered.above + 1))
+    return replace(answered, first_base=max(answered.first_base, (answered.above or 0) + 1))
 
 
 def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
@@ -294,7 +295,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
             raise refusals.superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
-            done = replace(done, reconciled=True, report=report, answered="", above=0)  # nothing is lost any more
+            done = replace(done, reconciled=True, report=report, answered="", above=None)  # nothing is lost any more
         if present != done:
             yield [op.WriteRecord(present, done)]
         elif copy != Copy(done, mirror_id):

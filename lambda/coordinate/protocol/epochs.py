@@ -108,7 +108,7 @@ def recover(
     fenced = {region: id_ for region, id_ in described.items() if region in fences and not isinstance(id_, Absent)}
     if len(fenced) < len(found):
         return None
-    following = _following(register, record, fences, [record.above], fenced, now)
+    following = _following(register, record, fences, [record.above or 0], fenced, now)
     following = replace(following, preceding=0)  # nobody knows the layout of this epoch
     return Observation(following, {**items, **fences}, {**ids, **described})
 

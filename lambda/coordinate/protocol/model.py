@@ -123,8 +123,8 @@ class DeploymentRecord:
     answered: str = ""
     """The id of the loss that was answered, until all is reconciled. Registers that were lost by it go on, and no
     others."""
-    above: int = 0
-    """That answer: nothing was minted above it."""
+    above: int | None = None
+    """That answer: nothing was minted above it; None if every region shows what it has minted."""
     first_epoch: int = 1
     """The epoch with which a counter begins of which nothing is found: after a loss, above all that anyone has seen."""
     first_base: int = 1

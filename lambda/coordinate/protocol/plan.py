@@ -224,7 +224,7 @@ def _plan_deleted(
     if minting:
         return Apply(hold=minting)
     if register.lost and register.lost == record.answered:
-        return Change(deleted(register, max(record.above, top)))
+        return Change(deleted(register, max(record.above or 0, top)))
     if not wanted:
         return Gone()
     base = max(register.limit + 1, record.desired.floor(register.counter))

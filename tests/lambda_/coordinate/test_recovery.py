@@ -7,6 +7,7 @@ import pytest
 from coordinate.handler import CoordinatorError
 
 from global_integers_core.names import DELETED, LOSS_ID
+from tests.lambda_.coordinate.interrupted_runs import short_of_time
 from tests.lambda_.coordinator_calls import (
     AS_DEPLOYED,
     HOME,
@@ -266,6 +267,24 @@ def test_every_region_must_answer_until_what_was_lost_is_found_again(stack: Stac
 
     send(answered)
     minted.everywhere()
+
+
+def test_a_region_that_never_answers_again_is_left_out_by_a_number(stack: Stack, ask: Ask) -> None:
+    """The answer without one was admitted while it still did."""
+    minted = Minted(ask)
+    laid_out()
+    minted.everywhere()
+    lose_home(stack)
+    recovery = {"loss": loss_in(refusal())}
+    with pytest.raises(CoordinatorError, match="time ran out"):
+        send(deployment(recovery=recovery), short_of_time(0))
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
+    cut_off(stack.monkeypatch, "ap-southeast-2")
+    for regions in (REGIONS, (HOME, EU)):
+        assert "ap-southeast-2 must answer" in refusal(*regions, recovery=recovery)
+
+    deploy(HOME, EU, recovery={**recovery, "above": FIRST})
+    assert minted.everywhere(HOME, EU) > FIRST
 
 
 @pytest.mark.parametrize("traces", ["items", "the register of another table"])

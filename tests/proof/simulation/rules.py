@@ -61,7 +61,7 @@ def _any_answer(step: Function) -> Function:
     return stepped
 
 
-def _answered(**otherwise: int) -> Callable[[Function], Function]:
+def _answered(**otherwise: Any) -> Callable[[Function], Function]:
     def patched(answer: Function) -> Function:
         def answered(*args: Any) -> op.Steps[DeploymentRecord]:
             steps: op.Steps[DeploymentRecord] = answer(*args)
@@ -171,7 +171,7 @@ STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
 
 PROTOCOL: Patches = {
     "answer: only of its own loss": ((STATE,), "step", _any_answer),
-    "answer: the base lies above it": ((admit,), "_answer", _answered(above=0)),
+    "answer: the base lies above it": ((admit,), "_answer", _answered(above=None)),
     "answer: what begins later begins above": ((admit,), "_answer", _answered(first_base=1)),
     "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),

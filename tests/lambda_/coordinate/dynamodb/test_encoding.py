@@ -50,7 +50,7 @@ RECORDS = st.builds(
     report=st.text(),
     restored=st.booleans(),
     answered=st.text(),
-    above=INTEGERS,
+    above=st.none() | INTEGERS,
     first_epoch=EPOCHS,
     first_base=INTEGERS,
 )
