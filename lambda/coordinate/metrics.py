@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from global_integers_core.names import CHECK_COUNTER
 
-from .log import phase_of, write
-from .protocol import operations as op
+from .log import write
 from .protocol.model import Absent, DeploymentRecord, Item, Register, item_in
 from .protocol.plan import wanted_items
 from .protocol.reconcile import Outcome
@@ -38,55 +38,19 @@ OF_A_REGION = ("IntegersPerSecond", "HoursToCeiling")
 """Those that it needs of each region."""
 
 
+@dataclass
 class RunStatistics:
-    """What a run shows in its metrics. Its operations are carried out in several threads."""
+    """What a run shows in its metrics."""
 
-    def __init__(self, stack: str, kind: str, result: RunResult, *, dashboard: bool = False) -> None:
-        self.stack = stack
-        """`<project>-<stack>`."""
-        self.dashboard = dashboard
-        """Whether the stack has a dashboard, which needs more metrics than the alarms."""
-        self.kind = kind
-        """Who asked for the run: `schedule`, `deployment`, `creation`, `deletion` or `grant`."""
-        self.result = result
-        self.failed = True
-        """Whether it was refused or failed: true until it has succeeded."""
-        self.record: DeploymentRecord | None = None
-        """As it was last read or written."""
-        self.repaired: set[str] = set()
-        """The counters that were repaired after the last change was finished, without a request."""
-        self._everyday: dict[str, str] = {}
-
-    def keep(self, operation: op.Operation, answer: Any) -> None:
-        """Keep what an operation and its answer show.
-
-        Raising a ceiling and recording layouts repair nothing, nor does writing a register or its copy as it is.
-        """
-        if answer is False or isinstance(answer, Absent):
-            return
-        match operation:
-            case op.ReadRecord():
-                self.record = answer
-            case op.WriteRecord(_, new):
-                self.record = new
-            case op.WriteRegister(old, new) if old != new:
-                self._count(new.counter, phase_of(old, new))
-            case op.WriteCopy(old, new) if old != new:
-                self._count(new.original.counter, "copied")
-            case op.HoldItem() | op.OpenItem() | op.FenceItem():
-                self._count(operation.counter)
-            case _:
-                pass
-
-    def _count(self, counter: str, phase: str = "") -> None:
-        if self.record is None or not self.record.reconciled:
-            return  # it was asked for
-        created = phase == "created" and counter not in self.result.scan.copies
-        if created or phase in ("granted", "lost", "deleting"):
-            self._everyday.setdefault(counter, phase)
-        known = self._everyday.get(counter)
-        if known is None or (known == "granted" and not phase):
-            self.repaired.add(counter)
+    stack: str
+    """`<project>-<stack>`."""
+    kind: str
+    """Who asked for the run: `schedule`, `deployment`, `creation`, `deletion` or `grant`."""
+    result: RunResult
+    dashboard: bool = False
+    """Whether the stack has a dashboard, which needs more metrics than the alarms."""
+    failed: bool = True
+    """Whether it was refused or failed: true until it has succeeded."""
 
 
 def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
@@ -193,10 +157,11 @@ def documents(statistics: RunStatistics, ended: float, before: TablesScan | None
     What the run didn't look at is left out, and costs no call. `ended` is in seconds since 1970, `before` is what an
     earlier run of the same process saw.
     """
-    scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
+    scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.result.record
     named: dict[str, Any] = {"Run": statistics.kind, "Failed": int(statistics.failed)}
-    named["repaired"] = sorted(statistics.repaired)[:10]
-    values: dict[str, float] = {"Repairs": len(statistics.repaired)}
+    repaired = sorted(outcomes.keys() & {*scan.broken})
+    named["repaired"] = repaired[:10]
+    values: dict[str, float] = {"Repairs": len(repaired)}
     if statistics.kind in ("schedule", "deployment"):  # others may run all the time: that doesn't prove that it runs
         # Only a failed scheduled run may wake somebody: a refused deployment has a user who sees it.
         values["FailedRuns"] = int(statistics.failed and statistics.kind == "schedule")

@@ -17,7 +17,6 @@ from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` o
 
 # isort: split
 from coordinate.metrics import RunStatistics, documents
-from coordinate.protocol.operations import Operation
 from coordinate.protocol.run import RunResult, ScheduledRun, run
 
 from components.domain.capacity import CHECKERS
@@ -125,12 +124,7 @@ def metrics(deployment: Deployment) -> set[tuple[str, ...]]:
     store = StoreInMemory(reconciled([*regions, "another"], 1, 0, schedule.NOW), regions[0], now)
     statistics = RunStatistics(variables["STACK"], "schedule", RunResult(), dashboard="DASHBOARD" in variables)
 
-    def carry_out(operation: Operation) -> Any:
-        answer = store.carry_out(operation)
-        statistics.keep(operation, answer)
-        return answer
-
-    SimulatedCoordinator(run(ScheduledRun(), "schedule", statistics.result)).finish(carry_out)
+    SimulatedCoordinator(run(ScheduledRun(), "schedule", statistics.result)).finish(store.carry_out)
     return {
         (directive["Namespace"], metric["Name"], *(line[name] for name in names))
         for line in documents(statistics, now, None)

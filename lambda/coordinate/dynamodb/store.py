@@ -20,15 +20,12 @@ from global_integers_core.records import (
 )
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, ItemState, Refused
+from ..protocol.model import MAX_PAST, Absent, ItemState
 from ..protocol.refusals import unreadable
 from . import encoding
 from .calls import Clients, Reachability, Shared, held, retried
 from .encoding import Attributes
 from .run_lock import RunLock
-
-MAX_ITEM = 400 * 1024
-"""Bytes of an item, with the names of its attributes (DynamoDB guide, "Constraints in DynamoDB")."""
 
 PAGE = 1000
 """Items of one response to a scan. DynamoDB's 1 MB hold ten times as many, and all regions' responses are parsed at the
@@ -332,8 +329,6 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
     """
-    if new["counter"]["S"] == RECORD_KEY:  # nothing else has so many names that it may be too large
-        check_size(new)
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:
         put["ConditionExpression"] = "attribute_not_exists(#counter)"
@@ -351,30 +346,3 @@ def _unchanged(old: Attributes, added: Sequence[str]) -> dict[str, Any]:
         "ExpressionAttributeNames": {f"#{name}": name for name in (*compared, *added)},
         "ExpressionAttributeValues": {f":{name}": value for name, value in compared.items()},
     }
-
-
-def check_size(item: Mapping[str, Any]) -> None:
-    """Refuse an item that is larger than DynamoDB stores."""
-    size = size_of(item)
-    if size > MAX_ITEM:
-        key = item["counter"]["S"]
-        raise Refused(f"{key}: this item would have {size:,} bytes, and DynamoDB stores {MAX_ITEM:,} at most.")
-
-
-def size_of(attribute: Any) -> int:
-    """Return how many bytes DynamoDB counts for an attribute, or for a map of attributes, at most.
-
-    DynamoDB guide, "DynamoDB item sizes and formats": names and strings in UTF-8, at most 21 bytes for a number, one
-    for each entry of a list or a map, and three for it.
-    """
-    match attribute:
-        case {"S": str(text)}:
-            return len(text.encode())
-        case {"N": _}:
-            return 21
-        case {"L": entries}:
-            return 3 + sum(1 + size_of(entry) for entry in entries)
-        case {"BOOL": _} | {"NULL": _}:
-            return 1
-        case _:
-            return 3 + sum(1 + len(name.encode()) + size_of(value) for name, value in attribute.items())

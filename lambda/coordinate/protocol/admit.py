@@ -85,7 +85,7 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             if all(
                 isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
             ):
-                raise refusals.nowhere(deployment.desired.regions)
+                raise refusals.no_region(deployment.desired.regions)
             answered = yield from _answered(deployment.desired, record)
             new = replace(
                 answered,
@@ -244,7 +244,7 @@ def _first(
             for each in stored:
                 original = cast("Any", each.original) if isinstance(each, Copy) else each
                 left += [original] if isinstance(original, Register | Item) else []
-            begun = beginning(name, layouts_id, new.first_epoch, new, new.first_base, now)
+            begun = beginning(name, new, new.first_epoch, new.first_base, now)
             marked.append(lost_register(begun, loss_id(token), left, now))
         written = yield [op.WriteRegister(registers.get(each.counter), each, admitted) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
@@ -290,7 +290,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
         present = yield from one(op.ReadRecord())
         layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
         if present_mirror_id != mirror_id:
-            raise refusals.mirror_lost()
+            raise refusals.lost_meanwhile("mirror")
         if present is None or present.token != record.token or layouts_id != record.layouts_id:
             raise refusals.superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be

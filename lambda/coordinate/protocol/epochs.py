@@ -126,8 +126,7 @@ def _following(
     floor = record.desired.floor(register.counter)
     base = max([register.base, floor, *(top + 1 for top in tops), *(item.ceiling + 1 for item in found)])
     epoch = 1 + max([register.epoch, *(item.epoch for item in found)])
-    following = beginning(register.counter, register.layouts_id, epoch, record, base, now, fenced)
-    return replace(following, preceding=register.epoch)
+    return replace(beginning(register.counter, record, epoch, base, now, fenced), preceding=register.epoch)
 
 
 def fence(

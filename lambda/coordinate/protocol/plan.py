@@ -9,6 +9,9 @@ from global_integers_core.names import DELETED
 
 from .model import Absent, DeploymentRecord, Ids, Item, Items, Register
 
+Tables = Mapping[str, str]
+"""Region → the id of its counters table."""
+
 
 class Asked(NamedTuple):
     """What a run asks for of one counter, besides its layout."""
@@ -23,20 +26,12 @@ class Asked(NamedTuple):
 
 
 def beginning(
-    counter: str,
-    layouts_id: str,
-    epoch: int,
-    record: DeploymentRecord,
-    base: int,
-    now: int,
-    ids: Mapping[str, str] | None = None,
+    counter: str, record: DeploymentRecord, epoch: int, base: int, now: int, ids: Tables | None = None
 ) -> Register:
-    """Return the register of an epoch that begins."""
+    """Return the register of an epoch that begins. `ids` are the tables of regions that take part already."""
     regions, window = record.desired.regions, record.desired.window
-    empty = Register(
-        counter, layouts_id, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0
-    )
-    return granted(empty, base - 1, window, now)
+    known = tuple((ids or {}).get(region) for region in regions)
+    return granted(Register(counter, record.layouts_id, epoch, regions, known, base, 0, 0, 0), base - 1, window, now)
 
 
 def granted(register: Register, top: int, window: int, now: int) -> Register:
@@ -228,7 +223,7 @@ def _plan_deleted(
     if not wanted:
         return Gone()
     base = max(register.limit + 1, record.desired.floor(register.counter))
-    return Change(beginning(register.counter, register.layouts_id, register.epoch + 1, record, base, now))
+    return Change(beginning(register.counter, record, register.epoch + 1, base, now))
 
 
 def deleted(register: Register, limit: int = 0) -> Register:

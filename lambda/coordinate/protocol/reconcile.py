@@ -93,7 +93,7 @@ class _State:
             return False
         record = self._record
         if record.layouts_id != layouts_id:
-            raise refusals.layouts_lost_meanwhile()
+            raise refusals.lost_meanwhile("layouts table")
         if register is None or register.layouts_id != layouts_id:
             yield from self._find(register, copy)
             return False
@@ -145,7 +145,7 @@ class _State:
     def _first(self) -> Register:
         record = self._record
         base = max(record.first_base, record.desired.floor(self._counter))
-        return beginning(self._counter, record.layouts_id, record.first_epoch, record, base, self._now)
+        return beginning(self._counter, record, record.first_epoch, base, self._now)
 
     def _lost(self, left: Iterable[Register | Item]) -> Register:
         return lost_register(self._first(), loss_id(self._run), left, self._now)
@@ -193,7 +193,7 @@ class _State:
         (register, items, ids), record = self._observation, self._record
         regions = record.desired.regions
         if all(isinstance(items[region], Absent) for region in regions):  # then no region could mint
-            raise refusals.no_region(self._counter, regions)
+            raise refusals.no_region(regions, self._counter)
         # A table that can be read may still refuse writes. Then the run ends here, and all regions go on.
         same = self._copy_of(register)
         if not all((yield [op.WriteRegister(register, register, record.admitted), op.WriteCopy(same, same)])):
@@ -226,7 +226,7 @@ def _admitted() -> Steps[DeploymentRecord]:
     record = yield from one(op.ReadRecord())
     admitted = yield from one(op.ReadAdmitted())
     if record is None:
-        raise refusals.layouts_lost_meanwhile()
+        raise refusals.lost_meanwhile("layouts table")
     if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record

@@ -133,17 +133,9 @@ def nothing_deployed(counter: str) -> Refused:
     return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
 
 
-def mirror_lost() -> Refused:
-    """Return the refusal of a run in which the mirror was replaced."""
-    return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
-
-
-def layouts_lost_meanwhile() -> Refused:
-    """Return the refusal of a run in which the layouts table was replaced."""
-    return Refused(
-        "The layouts table was lost while the coordinator ran. Deploy again; the next run puts back what the mirror "
-        "has."
-    )
+def lost_meanwhile(table: str) -> Refused:
+    """Return the refusal of a run in which the layouts table or the mirror was replaced."""
+    return Refused(f"The {table} was lost while the coordinator ran. Deploy again: the next run puts back what it had.")
 
 
 def too_many(counter: str, most: int) -> TooMany:
@@ -184,17 +176,10 @@ def unknown_floors(counters: Sequence[str]) -> Refused:
     )
 
 
-def no_region(counter: str, regions: Sequence[str]) -> Refused:
-    """Return the refusal of a deployment after which no region of the layout has a counter's item."""
+def no_region(regions: Sequence[str], counter: str = "") -> Refused:
+    """Return the refusal of a deployment of which no region answers, or none has this counter's item."""
+    what, then = ("", NOTHING_CHANGED) if not counter else (f"{counter}: ", "Nothing was deleted.")
     return Refused(
-        f"{counter}: none of {', '.join(regions)} answers, so no region of this layout could mint the counter. Deploy "
-        "again when one does; the schedule goes on trying. Nothing was deleted."
-    )
-
-
-def nowhere(regions: Sequence[str]) -> Refused:
-    """Return the refusal to admit a deployment of which no region answers."""
-    return Refused(
-        f"none of {', '.join(regions)} answers, so no region of this layout could mint. Deploy again when one does. "
-        f"{NOTHING_CHANGED}"
+        f"{what}none of {', '.join(regions)} answers, so no region of this layout could mint. Deploy again when one "
+        f"does. {then}"
     )

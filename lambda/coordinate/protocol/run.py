@@ -190,7 +190,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
         return
     unmintable = nowhere(result.outcomes.values())
     if unmintable is not None and wanted:
-        raise refusals.no_region(unmintable.counter, unmintable.regions)
+        raise refusals.no_region(unmintable.regions, unmintable.counter)
     report = note(result.outcomes, record) if unmintable is None else None
     result.record = yield from finish(record, report, scan.mirror_id)
     result.reported = record.desired.counters

@@ -32,6 +32,8 @@ class TablesScan(NamedTuple):
     unreconciled: Mapping[str, Observation | None] = {}
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
     come those that some region can't mint now, then those whose limit was set longest ago."""
+    broken: tuple[str, ...] = ()
+    """The counters that some region can't mint, or whose register isn't in its place, though nothing was asked for."""
     stray: Mapping[str, tuple[str, ...]] = {}
     """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
     unrecorded: tuple[str, ...] = ()
@@ -91,6 +93,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         now,
         reconciled,
         todo,
+        tuple(urgent) if record.reconciled else (),
         where(tables, lambda what: what is Absent.STRAY),
         unrecorded(first.counter, scans, recorded) if first else (),
     )

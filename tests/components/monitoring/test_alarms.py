@@ -90,7 +90,7 @@ def both(*series: Series) -> Series:
 def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[float, RunStatistics]:
     """Return a run at a minute, in which a change is unfinished that was asked for at another."""
     statistics = RunStatistics(PREFIX, "schedule", RunResult())
-    statistics.record = replace(record("a"), requested=int(asked * MINUTE), reconciled=reconciled)
+    statistics.result.record = replace(record("a"), requested=int(asked * MINUTE), reconciled=reconciled)
     return minute, statistics
 
 

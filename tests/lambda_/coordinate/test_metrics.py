@@ -21,8 +21,6 @@ from coordinate.metrics import (
     lost_tables,
 )
 from coordinate.protocol.model import Copy, Item
-from coordinate.protocol.operations import ReadRecord, WriteCopy, WriteRegister
-from coordinate.protocol.run import RunResult
 from coordinate.protocol.scan import TablesScan
 
 from tests.lambda_.coordinate import sample_records as sample
@@ -235,22 +233,6 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
     assert "granted" in str(seen(stack))
     assert written(capsys)[0]["Repairs"] == 0
     assert seen(stack).limit > 3000
-
-
-def test_what_is_written_as_it_is_is_neither_a_grant_nor_a_repair() -> None:
-    """A register and its copy are written so before a fence. What follows is a repair all the same."""
-    statistics = RunStatistics("shop-dev", "schedule", RunResult())
-    statistics.keep(ReadRecord(), replace(sample.record("a"), reconciled=True))
-    present, following = sample.register("a"), sample.register("a", epoch=4)
-    for probe in (
-        WriteRegister(present, present, sample.record("a").admitted),
-        WriteCopy(Copy(present, "mirror 1"), Copy(present, "mirror 1")),
-    ):
-        statistics.keep(probe, answer=True)
-    assert statistics.repaired == set()
-
-    statistics.keep(WriteRegister(present, following, sample.record("a").admitted), answer=True)
-    assert statistics.repaired == {"c"}
 
 
 def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import FenceItem, ReadCopy, ReadItem, ReadRegister, WriteCopy, WriteRegister
-from coordinate.protocol.refusals import lost_everything, mirror_lost
+from coordinate.protocol.refusals import lost_everything, lost_meanwhile
 
 from proof.simulation.checks import CheckedWorld, FalseAlarm, MintedTwice, Stuck, Unasked, check_refusal
 from proof.simulation.deployments import decoded, desired
@@ -42,7 +42,7 @@ def test_an_integer_that_is_minted_twice_is_noticed() -> None:
 
 def test_a_record_that_is_called_lost_and_is_there_is_noticed() -> None:
     tables = world("a")
-    check_refusal(tables, mirror_lost())
+    check_refusal(tables, lost_meanwhile("mirror"))
     with pytest.raises(FalseAlarm, match="Neither the layouts table"):
         check_refusal(tables, lost_everything("layouts 1", {}))
 

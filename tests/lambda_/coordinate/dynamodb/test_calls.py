@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.calls import Shared
-from coordinate.dynamodb.encoding import attributes_of
-from coordinate.dynamodb.store import MAX_ITEM, check_size, replacement, size_of
-from coordinate.protocol.model import Refused
-
-from tests.lambda_.coordinate.sample_records import register
+from coordinate.dynamodb.store import replacement
 
 SECONDS = 60  # nothing waits for their end
 
@@ -122,20 +118,3 @@ def test_a_replacement_compares_every_attribute() -> None:
         "ExpressionAttributeNames": {"#epoch": "epoch", "#limit": "limit"},
         "ExpressionAttributeValues": {":epoch": {"N": "1"}},
     }
-
-
-def test_the_size_of_an_item_is_what_dynamodb_counts() -> None:
-    """DynamoDB guide, "DynamoDB item sizes and formats"."""
-    assert size_of({"S": "é"}) == 2
-    assert size_of({"N": "7"}) == 21
-    assert size_of({"BOOL": True}) == size_of({"NULL": True}) == 1
-    assert size_of({"L": [{"S": "ab"}, {"NULL": True}]}) == 3 + (1 + 2) + (1 + 1)
-    assert size_of(attributes_of(register("us-east-1", "eu-west-1"))) < 400
-
-
-def test_an_item_of_400_kb_is_the_largest() -> None:
-    fits = {"counter": {"S": "c"}, "text": {"S": "x" * (MAX_ITEM - 3 - (1 + 7 + 1) - (1 + 4))}}
-    check_size(fits)
-
-    with pytest.raises(Refused, match="c: this item would have 409,601 bytes"):
-        check_size({**fits, "text": {"S": fits["text"]["S"] + "x"}})

@@ -7,9 +7,9 @@ from coordinate.protocol.model import Item, Recovery, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     another_loss,
-    layouts_lost_meanwhile,
     lost,
     lost_everything,
+    lost_meanwhile,
     must_answer,
     no_region,
     nothing_deployed,
@@ -45,8 +45,8 @@ ALL = [
     superseded(["eu-west-1"]),
     superseded([]),
     nothing_deployed("orders"),
-    layouts_lost_meanwhile(),
-    no_region("orders", ["eu-west-1"]),
+    lost_meanwhile("layouts table"),
+    no_region(["eu-west-1"], "orders"),
 ]
 
 
