@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from global_integers_core.names import (
     reserved,
 )
 
-from .protocol.model import Deploy, Refused, desired_state_of
+from .protocol.model import Deploy, Frozen, Refused, desired_state_of
 from .protocol.run import Create, Delete, Grant, Run, ScheduledRun
 
 ASKED = ("desired", "schedule", "create", "delete", "grant", "check", "release", "self", "back", "counters")
@@ -43,8 +42,7 @@ YEAR_9999 = 253_370_764_800
 """Seconds from 1970 to the last year that has a date."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Frozen):
     """A new version of a region's minting function, which must work before callers reach it."""
 
     region: str
@@ -60,8 +58,7 @@ class Check:
     """Whether nothing may run there now, so that it can't be checked."""
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(Frozen):
     """A version that callers are to reach, since all regions of its wave have passed their checks."""
 
     check: Check
@@ -71,21 +68,18 @@ class Release:
     """Whether the region leaves, so that nobody waits for it."""
 
 
-@dataclass(frozen=True)
-class CheckSelf:
+class CheckSelf(Frozen):
     """The version of the coordinator that gets this: it checks what it needs, and its aliases move to it."""
 
     build: str
     """What it must be."""
 
 
-@dataclass(frozen=True)
-class Back:
+class Back(Frozen):
     """The way back: callers reach what they reached before the newest build."""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Frozen):
     """A question about all counters, which changes nothing."""
 
     seconds: int = 0

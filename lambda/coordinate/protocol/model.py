@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast, dataclass_transform
 
 from global_integers_core.lattice import Layout
 
@@ -13,6 +13,14 @@ MAX_PAST = 40
 """How many past layouts are kept in the regions. Nothing that a scan reads has them."""
 
 T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+class Frozen:
+    """What is known by its values, which never change: every subclass is such a dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
 class Absent(Enum):

@@ -6,18 +6,16 @@ held. If it didn't, nothing was changed. An operation in a region may also be an
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from global_integers_core.lattice import Layout
 
-from .model import Admitted, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
+from .model import Admitted, Copy, DeploymentRecord, Frozen, Ids, Item, Items, ItemState, Register
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Frozen):
     """One of the operations below."""
 
 
@@ -25,56 +23,46 @@ CarryOut = Callable[[Operation], Any]
 """Carries out an operation, and returns its answer."""
 
 
-@dataclass(frozen=True, slots=True)
 class Clock(Operation):
     """Look at the clock. Answer: seconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
 class TakeRunLock(Operation):
     """Take the run lock; with `over`, whoever has it. Answer: whether this run has it. No integer depends on it."""
 
     over: bool
 
 
-@dataclass(frozen=True, slots=True)
 class MayBegin(Operation):
     """Ask whether a further counter may be begun. Answer: False if too little time is left or the run lock is lost."""
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeLayouts(Operation):
     """Describe the layouts table. Answer: its id. Earlier reads and writes of this run were made in that table."""
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeStream(Operation):
     """Describe the layouts table. Answer: the label of its stream, which deployments know it by; "" without one."""
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeMirror(Operation):
     """Describe the mirror. Answer: its id."""
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeTable(Operation):
     """Describe a region's counters table. Answer: its id."""
 
     region: str
 
 
-@dataclass(frozen=True, slots=True)
 class ReadRecord(Operation):
     """Read the record. Answer: the DeploymentRecord, or None."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReadAdmitted(Operation):
     """Read what identifies the record. Answer: the Admitted, or None. It is small, however large the record is."""
 
 
-@dataclass(frozen=True, slots=True)
 class WriteRecord(Operation):
     """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
 
@@ -82,12 +70,10 @@ class WriteRecord(Operation):
     new: DeploymentRecord
 
 
-@dataclass(frozen=True, slots=True)
 class ReadRecordCopy(Operation):
     """Read the mirror's copy of the record. Answer: the Copy, or None."""
 
 
-@dataclass(frozen=True, slots=True)
 class WriteRecordCopy(Operation):
     """Write the mirror's copy of the record. Condition: it is still `old`."""
 
@@ -95,14 +81,12 @@ class WriteRecordCopy(Operation):
     new: Copy[DeploymentRecord]
 
 
-@dataclass(frozen=True, slots=True)
 class ReadRegister(Operation):
     """Read a counter's register. Answer: the Register, None, or `STRAY`."""
 
     counter: str
 
 
-@dataclass(frozen=True, slots=True)
 class WriteRegister(Operation):
     """Write a counter's register. Condition: it is still `old`, and what identifies the record is still `admitted`."""
 
@@ -111,14 +95,12 @@ class WriteRegister(Operation):
     admitted: Admitted | None
 
 
-@dataclass(frozen=True, slots=True)
 class ReadCopy(Operation):
     """Read the mirror's copy of a register. Answer: the Copy, None, or `STRAY`."""
 
     counter: str
 
 
-@dataclass(frozen=True, slots=True)
 class WriteCopy(Operation):
     """Write the mirror's copy of a register. Condition: it is still `old`."""
 
@@ -126,7 +108,6 @@ class WriteCopy(Operation):
     new: Copy[Register]
 
 
-@dataclass(frozen=True, slots=True)
 class ReadItem(Operation):
     """Read a counter's item in one region. Answer: the Item, None, or `STRAY`."""
 
@@ -134,7 +115,6 @@ class ReadItem(Operation):
     counter: str
 
 
-@dataclass(frozen=True, slots=True)
 class RecordLayouts(Operation):
     """Record layouts in a region, and what its item has of the `past`, which the item is about to forget.
 
@@ -148,7 +128,6 @@ class RecordLayouts(Operation):
     """As in `Item`."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReadRecorded(Operation):
     """Read which of a counter's layouts a region has on record. Answer: the layouts, the oldest first, or None."""
 
@@ -160,7 +139,6 @@ OnRecord = RecordLayouts | ReadRecorded
 """What a region can do without. If nobody may use its receipts table, that counts as `GONE`."""
 
 
-@dataclass(frozen=True, slots=True)
 class HoldItem(Operation):
     """Keep an item from minting, for good or until it is opened: its ceiling is what was issued when this arrives.
 
@@ -173,7 +151,6 @@ class HoldItem(Operation):
     over: ItemState | None
 
 
-@dataclass(frozen=True, slots=True)
 class OpenItem(Operation):
     """Let an item mint, by the register of a later epoch or where it was held. Its `past` is then the epoch of `over`.
 
@@ -186,7 +163,6 @@ class OpenItem(Operation):
     over: ItemState
 
 
-@dataclass(frozen=True, slots=True)
 class RaiseItem(Operation):
     """Raise the ceiling. Condition: the item is of this epoch, it isn't fenced, and its ceiling is lower."""
 
@@ -196,7 +172,6 @@ class RaiseItem(Operation):
     ceiling: int
 
 
-@dataclass(frozen=True, slots=True)
 class FenceItem(Operation):
     """Bring an item to `epoch` with a ceiling that stays: `by` above what is issued when this arrives.
 
@@ -216,17 +191,14 @@ class FenceItem(Operation):
 ItemUpdate = HoldItem | OpenItem | RaiseItem | FenceItem
 
 
-@dataclass(frozen=True, slots=True)
 class ScanRegisters(Operation):
     """Read all registers. Answer: the registers by counter, `STRAY` for what is none."""
 
 
-@dataclass(frozen=True, slots=True)
 class ScanCopies(Operation):
     """Read the mirror's copies of them. Answer: the copies by counter, `STRAY` as above."""
 
 
-@dataclass(frozen=True, slots=True)
 class ScanItems(Operation):
     """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none.
 
@@ -237,8 +209,7 @@ class ScanItems(Operation):
     patient: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Parallel:
+class Parallel(Frozen):
     """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises.
 
     A part has no `Parallel` of its own: all threads of `handler.py` could wait for each other.

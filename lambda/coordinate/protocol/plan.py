@@ -1,13 +1,13 @@
 """Decides the next step for one counter, from what was read or scanned, and computes limits."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from global_integers_core.lattice import MAX_INTEGER, places
 from global_integers_core.names import DELETED
 
-from .model import Absent, DeploymentRecord, Ids, Item, Items, Register
+from .model import Absent, DeploymentRecord, Frozen, Ids, Item, Items, Register
 
 Tables = Mapping[str, str]
 """Region → the id of its counters table."""
@@ -59,52 +59,44 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
     return replace(granted(register, top, enough, now), window=max(window, min(enough, 3 * register.window)))
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Frozen):
     """There is no such counter, and it may not be created."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Frozen):
     """A region has an item that the register hasn't given: the register that has given it is lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Frozen):
     """The limit is lost, and that loss isn't answered yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class MustAnswer:
+class MustAnswer(Frozen):
     """That loss is answered, but these regions don't answer. Nothing bounds what a region mints that isn't fenced."""
 
     regions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Frozen):
     """The epoch must end, if any region of the next layout answers."""
 
     doubted: bool = False
     """Whether items prove nothing, since a region says that its table went back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Frozen):
     """Regions need an item, which is held before the register may say that they take part."""
 
     regions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Frozen):
     """The register must change: a region is brought in, or the limit is raised."""
 
     register: Register
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Frozen):
     """Regions must be given what the register already says."""
 
     open: tuple[str, ...] = ()
@@ -116,8 +108,7 @@ class Apply:
     """As in `Reconciled`, after this step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciled:
+class Reconciled(Frozen):
     """Nothing is left to do in the regions that answer."""
 
     pending: tuple[str, ...]

@@ -16,7 +16,7 @@ from . import operations as op
 from . import refusals
 from .admit import admit, finish
 from .history import record_layouts
-from .model import Absent, Copy, Deploy, DeploymentRecord, Refused, Register, item_in
+from .model import Absent, Copy, Deploy, DeploymentRecord, Frozen, Refused, Register, item_in
 from .operations import Observation, Parallel, Steps, one
 from .plan import Asked
 from .reconcile import Outcome, reconcile
@@ -24,8 +24,7 @@ from .refusals import SHOWN
 from .scan import TablesScan, scan_tables
 
 
-@dataclass(frozen=True)
-class Create:
+class Create(Frozen):
     """Counters that must exist, in the regions of the last deployment."""
 
     counters: tuple[str, ...]
@@ -33,15 +32,13 @@ class Create:
     """How many counters there may be then. None: any number."""
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(Frozen):
     """Counters that must not exist any more."""
 
     counters: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Grant:
+class Grant(Frozen):
     """A counter of which a region has too few integers left. It is reconciled if it exists, and never created."""
 
     counter: str
@@ -51,8 +48,7 @@ class Grant:
     """The epoch in which the region has seen its table go back, to an earlier state of the same table; 0: it hasn't."""
 
 
-@dataclass(frozen=True)
-class ScheduledRun:
+class ScheduledRun(Frozen):
     """A scheduled run: carry out what was admitted, and repair what has changed since."""
 
 
