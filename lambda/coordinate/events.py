@@ -30,8 +30,7 @@ OF_OPERATORS: Mapping[str, tuple[str, ...]] = {
 """What operators ask for, and the keys beside it. There are no others: a misspelt one would change what is done."""
 
 KEYS = (*ASKED, "after", "count", "follows", "rate", "requested", "wentBack")
-CHECK_KEYS = ("build", "code", "counter", "digest", "paused", "region", "version")
-RELEASE_KEYS = (*CHECK_KEYS, "leaving", "url")
+CHECK_KEYS = ("build", "code", "counter", "digest", "leaving", "paused", "region", "url", "version")
 DESIRED_KEYS = (
     "counters", "defaultCounter", "firstLayoutsLabel", "floors", "headroom", "layoutsLabel", "leaving",
     "recovery", "regions", "scheduleMinutes", "tableLabels", "window",
@@ -129,16 +128,13 @@ def request_of(event: Mapping[str, Any]) -> Request:
             raise Refused(f"create: {reserved(counter)}.")
         return Create(created)
     if "delete" in event:
-        deleted = _counters(event, "delete")
-        for counter in RESERVED.intersection(deleted):
-            raise Refused(f"delete: there can be no counter {counter!r}.")
-        return Delete(deleted)
+        return Delete(_counters(event, "delete"))
     if "grant" in event:
         count = _integer(event, "count", least=1, most=MAX_BLOCK) if "count" in event else 1
         went_back = _integer(event, "wentBack") if "wentBack" in event else 0
         return Grant(_counter(event["grant"], "grant", also=CHECK_COUNTER), count, went_back)
     if "check" in event:
-        return _check(_object(event, "check"), "check", CHECK_KEYS)
+        return _check(_object(event, "check"), "check")
     if "release" in event:
         return _release(_object(event, "release"))
     if "self" in event:
@@ -203,9 +199,9 @@ def _object(event: Mapping[str, Any], key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", asked)
 
 
-def _check(asked: dict[str, Any], key: str, keys: tuple[str, ...]) -> Check:
+def _check(asked: dict[str, Any], key: str) -> Check:
     """Read what is to be checked. The digest isn't read: it makes another event when the function has changed."""
-    _check_keys(asked, keys, f"{key}.")
+    _check_keys(asked, CHECK_KEYS, f"{key}.")
     texts = {name: asked.get(name) for name in ("region", "version", "code", "build")}
     for name, text in texts.items():
         if not isinstance(text, str) or not text or (name == "version" and not text.isdigit()):
@@ -218,7 +214,7 @@ def _release(asked: dict[str, Any]) -> Release:
     url = asked.get("url", "")
     if not isinstance(url, str) or (url and not re.match(r"https?://", url)):
         raise Refused(f"release.url: {url!r} is not a URL.")
-    return Release(_check(asked, "release", RELEASE_KEYS), url, bool(asked.get("leaving")))
+    return Release(_check(asked, "release"), url, bool(asked.get("leaving")))
 
 
 def _deployment(event: Mapping[str, Any]) -> Deploy:

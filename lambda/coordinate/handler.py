@@ -9,17 +9,15 @@ from typing import Any, TypeVar
 
 from aws_client.service import set_deadline
 
-from global_integers_core.names import DEPLOYMENTS_ALIAS
-
 from .dynamodb.store import Store
 from .events import Back, Check, CheckSelf, Listing, Release, admissible, request_of
 from .functions import Functions
 from .listing import listed
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
-from .protocol.model import Refused, TooMany
+from .protocol.model import Deploy, Refused, TooMany
 from .protocol.operations import CarryOut, Clock, MayBegin, Operation, Parallel, Steps, TakeRunLock
-from .protocol.run import Grant, Run, RunResult, reply, run
+from .protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, reply, run
 from .release import back, check_version, release
 from .self_check import check_self
 
@@ -66,38 +64,32 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     event = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
     invoked = str(context.invoked_function_arn)
     result, qualifier = RunResult(), ":".join(invoked.split(":")[7:])
-    kind, dashboard = _kind(event, qualifier), "DASHBOARD" in os.environ
-    statistics = RunStatistics(os.environ["STACK"], kind, result, dashboard=dashboard)
     try:
-        request = request_of(event)
-        request = admissible(request, qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
+        request = admissible(request_of(event), qualifier, int(os.environ.get("MAX_COUNTERS", "0")))
         if isinstance(request, Check | Release | CheckSelf | Back | Listing):
             return _without_run(request, invoked, qualifier)
-        _run(request, statistics, context)
-        statistics.failed = False
+        statistics = RunStatistics(os.environ["STACK"], KINDS[type(request)], result, "DASHBOARD" in os.environ)
+        try:
+            _run(request, statistics, context)
+            statistics.failed = False
+        finally:
+            METRICS.write(statistics)
     except TooMany as refusal:
         raise TooManyCounters(str(refusal)) from None
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
-    finally:
-        if not WITHOUT_RUN.intersection(event):  # whoever sends it sees what is wrong
-            METRICS.write(statistics)
     warn_of(result.scan)
     return reply(result)
 
 
-WITHOUT_RUN = frozenset({"check", "release", "self", "back", "counters"})
-"""What changes no layout, so that it is no run."""
-
-
-def _kind(event: Mapping[str, Any], qualifier: str) -> str:
-    """Return who asks for the run. Only who may use their alias counts as a deployment or as the schedule."""
-    if "grant" in event or (qualifier != DEPLOYMENTS_ALIAS and "create" not in event):
-        return "grant"
-    if qualifier != DEPLOYMENTS_ALIAS:
-        return "creation"
-    kinds = {"schedule": "schedule", "desired": "deployment", "delete": "deletion"}
-    return next((kind for key, kind in kinds.items() if key in event), "creation")
+KINDS: Mapping[type, str] = {
+    ScheduledRun: "schedule",
+    Deploy: "deployment",
+    Create: "creation",
+    Delete: "deletion",
+    Grant: "grant",
+}
+"""What metrics call a run, by what it was asked for. All else changes no layout."""
 
 
 def _without_run(request: Check | Release | CheckSelf | Back | Listing, invoked: str, qualifier: str) -> dict[str, Any]:

@@ -201,6 +201,11 @@ class CheckedWorld(World):
             since = {(name, integer) for name, integer in since if integer > issued}
             self.excepted |= since
             self.minted = {key: where for key, where in self.minted.items() if key not in since}
+            self.exposed = {
+                key: (epoch, where)
+                for key, (epoch, where) in self.exposed.items()
+                if where != region or key[0] != counter or key[1] <= issued
+            }
             self.forgotten[region] = self.epochs
         return bool(older)
 

@@ -239,7 +239,7 @@ def wire() -> set[str]:
         for attributes in (*STORED.values(), written_receipt(), written_asked(), written_run_lock())
         for key in attributes
     }
-    sent = {*events.KEYS, *events.RELEASE_KEYS, *events.DESIRED_KEYS}
+    sent = {*events.KEYS, *events.CHECK_KEYS, *events.DESIRED_KEYS}
     found = replies()
     of_counter = {*next(iter(found["counters"].values()))}
     of_region = {*next(iter(found["counters"]["c"]["regions"].values()))}

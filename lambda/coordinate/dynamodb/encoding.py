@@ -21,6 +21,7 @@ from ..protocol.model import (
     DesiredState,
     Item,
     Register,
+    camel,
     desired_state_of,
 )
 
@@ -56,12 +57,9 @@ STORED: dict[type, str | None] = {DeploymentRecord: RECORD_KEY, Admitted: ADMITT
 case."""
 
 
-def _schema(stored: type) -> list[tuple[str, str, Kind]]:
-    named = [(name, name.title().replace("_", ""), kind) for name, kind in stored.__annotations__.items()]
-    return [(name, title[0].lower() + title[1:], KINDS[kind]) for name, title, kind in named]
-
-
-SCHEMAS = {stored: _schema(stored) for stored in STORED}
+SCHEMAS: dict[type, list[tuple[str, str, Kind]]] = {
+    stored: [(name, camel(name), KINDS[kind]) for name, kind in stored.__annotations__.items()] for stored in STORED
+}
 """Each field, its attribute, and how its values are encoded."""
 
 REGISTER_NAMES = tuple(attribute for _, attribute, _ in SCHEMAS[Register])

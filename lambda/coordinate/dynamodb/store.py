@@ -1,5 +1,6 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex
 from sys import intern
@@ -310,13 +311,9 @@ def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int
         "ExpressionAttributeValues": values,
         "ReturnValues": "ALL_NEW",
     }
-    match operation:
-        case op.HoldItem(over=None):
-            request["ExpressionAttributeNames"] = {"#counter": "counter"}
-        case op.OpenItem():
-            request["ExpressionAttributeNames"] = {f"#{name}": name for name in encoding.item_values(operation.item)}
-        case _:
-            pass
+    names = {name: name[1:] for name in re.findall(r"#\w+", f"{change} {condition}")}
+    if names:
+        request["ExpressionAttributeNames"] = names
     new: list[Any] = []
     done = held(lambda: new.append(client.call("UpdateItem", request)))
     if done and isinstance(operation, op.FenceItem):

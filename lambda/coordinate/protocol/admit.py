@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
 from . import refusals
-from .epochs import lost_register, shows_no_trace
+from .epochs import left_of, lost_register, shows_no_trace
 from .model import (
     Absent,
     Admitted,
@@ -214,7 +214,8 @@ def _first(
         if layouts and not isinstance(layouts, Absent)
     }
     traces = where({**tables, **scans, **found}, lambda _: True)
-    if desired.first_layouts_label != desired.layouts_label or not (yield from _names_the_present_table(desired)):
+    label = yield from one(op.DescribeStream())
+    if desired.first_layouts_label != desired.layouts_label or not label or not desired.layouts_label.endswith(label):
         traces[f"the layouts table of {desired.first_layouts_label}"] = ("Pulumi's state",)
     new = DeploymentRecord(
         layouts_id,
@@ -240,12 +241,8 @@ def _first(
             stored: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
             if Absent.STRAY in stored[:2]:
                 raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
-            left: list[Register | Item] = []
-            for each in stored:
-                original = cast("Any", each.original) if isinstance(each, Copy) else each
-                left += [original] if isinstance(original, Register | Item) else []
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
-            marked.append(lost_register(begun, loss_id(token), left, now))
+            marked.append(lost_register(begun, loss_id(token), left_of(*stored), now))
         written = yield [op.WriteRegister(registers.get(each.counter), each, admitted) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
         yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
@@ -269,11 +266,6 @@ def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
 
 def _items(scans: Mapping[str, Scanned], counter: str) -> Items:
     return {region: item_in(items, counter) for region, items in scans.items()}
-
-
-def _names_the_present_table(desired: DesiredState) -> Steps[bool]:
-    label = yield from one(op.DescribeStream())
-    return bool(label) and desired.layouts_label.endswith(label)
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:

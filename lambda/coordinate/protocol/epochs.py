@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from global_integers_core.names import DELETED
 
 from . import operations as op
 from .history import record_layouts
-from .model import Absent, DeploymentRecord, Ids, Item, Items, ItemState, Register
+from .model import Absent, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
 from .operations import Observation, Steps
 from .plan import Apply, beginning, join, wanted_items
 
@@ -165,16 +166,21 @@ def fence(
     return fenced
 
 
-def lost_register(new: Register, loss: str, left: Iterable[Register | Item], now: int) -> Register:
+def left_of(*found: Any) -> list[Register | Item]:
+    """Return what is left of a counter, of what was found in all tables."""
+    originals: list[Any] = [each.original if isinstance(each, Copy) else each for each in found]
+    return [each for each in originals if isinstance(each, Register | Item)]
+
+
+def lost_register(new: Register, loss: str, known: Sequence[Register | Item], now: int) -> Register:
     """Return the register of a counter whose limit is lost, in an epoch that nobody can have seen.
 
-    `new` is what a new counter would begin with, `left` all that is left of this one. If the latest of it shows a
+    `new` is what a new counter would begin with, `known` all that is left of this one. If the latest of it shows a
     deletion, the counter stays deleted.
 
     A warm function refuses what is of an earlier epoch than it has seen, and a late write may still name one. Epochs
     began less often than once a second, and so there were fewer than seconds since 1970.
     """
-    known = [*left]
     registers = [each for each in known if isinstance(each, Register)]
     latest = max(known, key=lambda each: each.epoch, default=None)
     deleted = not latest.regions if isinstance(latest, Register) else latest is not None and latest.held == DELETED

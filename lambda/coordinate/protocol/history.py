@@ -20,14 +20,10 @@ def past_of(register: Register, others: Iterable[str] = ()) -> Steps[tuple[Layou
         return ()
     regions = dict.fromkeys([*register.regions, *others])
     found = yield [op.ReadRecorded(region, register.counter) for region in regions]
-    known = [_preceding(register, each) for each in found if each is not None and not isinstance(each, Absent)]
-    return max(known, key=len, default=())[-MAX_PAST:]
-
-
-def _preceding(register: Register, found: Sequence[Layout]) -> tuple[Layout, ...]:
-    """Return those of the found layouts that are before a register's. It may be among them, or a later one."""
-    past = tuple(layout for layout in found if layout.epoch < register.epoch)
-    return past if past and past[-1].epoch == register.preceding else ()
+    known = [each for each in found if each is not None and not isinstance(each, Absent)]
+    past = [tuple(layout for layout in each if layout.epoch < register.epoch) for each in known]
+    whole = [each for each in past if each and each[-1].epoch == register.preceding]
+    return max(whole, key=len, default=())[-MAX_PAST:]
 
 
 def record_layouts(register: Register, regions: Iterable[str], items: Items) -> Steps[dict[str, bool | Absent]]:
@@ -38,12 +34,9 @@ def record_layouts(register: Register, regions: Iterable[str], items: Items) -> 
     names = tuple(regions)
     past = (yield from past_of(register, items)) if names else ()
     layouts = (*past, register.layout)
-    answers = yield [op.RecordLayouts(region, register.counter, layouts, _past(items.get(region))) for region in names]
+    before = {region: item.past for region, item in items.items() if isinstance(item, Item)}
+    answers = yield [op.RecordLayouts(region, register.counter, layouts, before.get(region)) for region in names]
     return dict(zip(names, answers, strict=True))
-
-
-def _past(item: Item | Absent | None) -> tuple[int, int] | None:
-    return item.past if isinstance(item, Item) else None
 
 
 def unrecorded(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar, cast, dataclass_transform
+from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform
 
 from global_integers_core.lattice import Layout
 
@@ -87,23 +87,20 @@ class Admitted(NamedTuple):
     token: str
 
 
+def camel(name: str) -> str:
+    """Return a field's name as it is stored and sent: in camel case."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
 @lru_cache(maxsize=4)
 def desired_state_of(text: str) -> DesiredState:
     """Return the desired state that this text encodes. Every round of every counter reads the same."""
-    desired: dict[str, Any] = json.loads(text)
-    return DesiredState(
-        regions=tuple(desired["regions"]),
-        leaving=tuple(desired["leaving"]),
-        counters=tuple(desired["counters"]),
-        floors=cast("dict[str, int]", desired["floors"]),
-        recovery=Recovery(**desired["recovery"]) if desired["recovery"] else None,
-        window=desired["window"],
-        headroom=desired["headroom"],
-        schedule_minutes=desired["scheduleMinutes"],
-        layouts_label=desired["layoutsLabel"],
-        first_layouts_label=desired["firstLayoutsLabel"],
-        text=text,
-    )
+    sent: dict[str, Any] = json.loads(text)
+    known = {name: sent[camel(name)] for name in DesiredState.__annotations__ if name != "text"}
+    known |= {name: tuple(known[name]) for name in ("regions", "leaving", "counters")}
+    known["recovery"] = Recovery(**known["recovery"]) if known["recovery"] else None
+    return DesiredState(**known, text=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ A counter is changed by rounds: `_inspect`, then `_step`, until nothing is left 
 again, and several runs may race: the register decides, and all of them carry out the same change.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from . import operations as op
 from . import refusals
-from .epochs import apply_register, begin_next_epoch, hold_items, lost_register, recover, shows_no_trace
+from .epochs import apply_register, begin_next_epoch, hold_items, left_of, lost_register, recover, shows_no_trace
 from .model import Absent, Copy, DeploymentRecord, Item, Refused, Register, loss_id
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Asked, Change, End, Gone, Hold, Lost, MustAnswer, Reconciled, Unanswered, beginning, plan
@@ -128,12 +128,10 @@ class _State:
         items, _ = yield from read_items((*record.desired.regions, *record.desired.leaving), counter)
         whole, reported = (yield from _whole(record)), record.has_reported(counter)
         may_create = self._may_create
+        old = register
         if record.restored and whole and not reported:  # nothing was ever done by what the mirror has no copy of
-            may_create, register_left = may_create or register is not None, None
-        else:
-            register_left = register
-        left: list[Register | Item] = [each for each in (register_left, copy and copy.original) if each is not None]
-        left += [item for item in items.values() if isinstance(item, Item)]
+            may_create, old = may_create or register is not None, None
+        left = left_of(old, copy, *items.values())
         new = self._first()
         if left or reported or not whole:
             new = self._lost(left)
@@ -147,7 +145,7 @@ class _State:
         base = max(record.first_base, record.desired.floor(self._counter))
         return beginning(self._counter, record, record.first_epoch, base, self._now)
 
-    def _lost(self, left: Iterable[Register | Item]) -> Register:
+    def _lost(self, left: Sequence[Register | Item]) -> Register:
         return lost_register(self._first(), loss_id(self._run), left, self._now)
 
     def step(self, token: str) -> Steps[Outcome | Gone | None]:
@@ -174,8 +172,7 @@ class _State:
                 if done and register.regions and not asked.delete:
                     return Outcome(register, applied.pending, self._created)
             case Lost():
-                found = [item for item in items.values() if isinstance(item, Item)]
-                following = Observation(self._lost([register, *found]), {}, {})
+                following = Observation(self._lost(left_of(register, *items.values())), {}, {})
             case End(doubted):
                 following = yield from self._end(token, doubted=doubted)
             case Hold(missing):

@@ -110,19 +110,19 @@ def test_an_event_that_is_no_object_is_refused(stack: Stack, event: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("event", "invoked", "kind"),
+    ("event", "invoked", "runs"),
     [
-        ({"grant": "nope"}, ALIAS, "grant"),
-        ({"grant": "nope"}, DEPLOYMENTS, "grant"),
-        ({"create": ["orders"]}, ALIAS, "creation"),
-        ({"schedule": True}, ALIAS, "grant"),
-        ({"desired": {}}, ALIAS, "grant"),
-        ({"schedule": True}, f"{ARN}:live", "grant"),
-        ({"schedule": True}, ARN, "grant"),
+        ({"grant": "nope"}, ALIAS, [("grant", 1)]),
+        ({"grant": "nope"}, DEPLOYMENTS, [("grant", 1)]),
+        ({"create": ["orders"]}, ALIAS, []),
+        ({"schedule": True}, ALIAS, []),
+        ({"desired": {}}, ALIAS, []),
+        ({"schedule": True}, f"{ARN}:live", []),
+        ({"schedule": True}, ARN, []),
     ],
 )
 def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
-    stack: Stack, capsys: pytest.CaptureFixture[str], event: dict[str, Any], invoked: str, kind: str
+    stack: Stack, capsys: pytest.CaptureFixture[str], event: dict[str, Any], invoked: str, runs: list[tuple[str, int]]
 ) -> None:
     laid_out(HOME)
     capsys.readouterr()
@@ -131,9 +131,8 @@ def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
         send(event, invoked=invoked)
 
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    (found,) = [line for line in lines if "Run" in line]
-    assert (found["Run"], found["Failed"]) == (kind, 1)
-    assert "FailedRuns" not in found
+    assert [(line["Run"], line["Failed"]) for line in lines if "Run" in line] == runs
+    assert not any("FailedRuns" in line for line in lines)
 
 
 def test_a_grant_is_no_repair(stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ from tests.lambda_.coordinator_calls import (
     create,
     delete_item,
     deploy,
+    deployment,
     laid_out,
     make_table,
     put_item,
@@ -261,12 +262,13 @@ def test_a_region_that_is_unreachable_is_pending(stack: Stack, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("event", "kind"),
-    [({"schedule": True}, "schedule"), ({"create": ["Bad"]}, "creation"), ({"desired": {}}, "deployment")],
+    [({"schedule": True}, "schedule"), ({"create": ["orders"]}, "creation"), (None, "deployment")],
 )
 def test_a_run_that_fails_says_so(
-    event: dict[str, Any], kind: str, stack: Stack, capsys: pytest.CaptureFixture[str]
+    event: dict[str, Any] | None, kind: str, stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
     laid_out()
+    event = event or deployment()
     stack.aws.client("dynamodb", HOME).delete_table(TableName=stack.layouts)
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0)
 

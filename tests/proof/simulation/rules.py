@@ -63,10 +63,10 @@ def _any_answer(step: Function) -> Function:
 
 def _answered(**otherwise: Any) -> Callable[[Function], Function]:
     def patched(answer: Function) -> Function:
-        def answered(*args: Any) -> op.Steps[DeploymentRecord]:
-            steps: op.Steps[DeploymentRecord] = answer(*args)
+        def answered(*args: Any) -> op.Steps[Any]:
+            steps: op.Steps[Any] = answer(*args)
             found = yield from steps
-            return replace(found, **otherwise)
+            return replace(found, **otherwise) if isinstance(found, DeploymentRecord) else found
 
         return answered
 
@@ -172,7 +172,7 @@ STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
 PROTOCOL: Patches = {
     "answer: only of its own loss": ((STATE,), "step", _any_answer),
     "answer: the base lies above it": ((admit,), "_answer", _answered(above=None)),
-    "answer: what begins later begins above": ((admit,), "_answer", _answered(first_base=1)),
+    "answer: what begins later begins above": ((admit,), "_first", _answered(first_base=1)),
     "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
     "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
