@@ -135,60 +135,39 @@ class Functions:
         """Return how the Function URL is asked, which ends with `/`. Each request is signed, as a caller's may be."""
         return lambda method, path: _called(region, method, url, path)
 
-    def alias(self, region: str) -> Alias | None:
-        """Return where the region's alias leads to, or None if there is none.
+    def alias(self, region: str, name: str = LIVE_ALIAS) -> Alias | None:
+        """Return where a region's alias leads to, or None if there is none, or no function (Lambda API, "GetAlias").
 
         Raises:
             AliasError: the region doesn't answer, or doesn't allow it.
         """
-        return read_alias(region, self._name, LIVE_ALIAS)
+        try:
+            return alias_of(self._about("GET", region, name))
+        except (NoResponse, ServiceError) as error:
+            if error.meaning == "gone":
+                return None
+            raise _alias_error(error) from error
 
     def aliases(self, regions: Iterable[str]) -> dict[str, Alias | AliasError | None]:
         """Return the same of several regions."""
         return in_each(regions, self.alias)
 
-    def move(self, region: str, alias: Alias, version: str, description: str) -> None:
-        """Move the region's alias, if it is still as it was read.
+    def move(self, region: str, alias: Alias, version: str, description: str, name: str = LIVE_ALIAS) -> None:
+        """Move a region's alias, if it is still as it was read (Lambda API, "UpdateAlias").
 
         Raises:
             AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
         """
-        move_alias(region, self._name, LIVE_ALIAS, version, description, alias.revision)
+        revision = {"RevisionId": alias.revision} if alias.revision else {}
+        try:
+            self._about("PUT", region, name, {"FunctionVersion": version, "Description": description, **revision})
+        except (NoResponse, ServiceError) as error:
+            raise _alias_error(error) from error
 
-
-def read_alias(region: str, function: str, name: str) -> Alias | None:
-    """Return where an alias leads to, or None if there is none, or no such function (Lambda API, "GetAlias").
-
-    Raises:
-        AliasError: the region doesn't answer, or doesn't allow it.
-    """
-    try:
-        return alias_of(_about_alias("GET", region, function, name))
-    except (NoResponse, ServiceError) as error:
-        if error.meaning == "gone":
-            return None
-        raise _alias_error(error) from error
-
-
-def move_alias(region: str, function: str, name: str, version: str, description: str, revision: str) -> None:
-    """Move an alias, if it is still as it was read (Lambda API, "UpdateAlias").
-
-    Raises:
-        AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
-    """
-    wanted = {"FunctionVersion": version, "Description": description, **({"RevisionId": revision} if revision else {})}
-    try:
-        _about_alias("PUT", region, function, name, wanted)
-    except (NoResponse, ServiceError) as error:
-        raise _alias_error(error) from error
-
-
-def _about_alias(
-    method: str, region: str, function: str, name: str, wanted: Mapping[str, str] | None = None
-) -> Mapping[str, Any]:
-    path = f"aliases/{encoded(name)}"
-    found, _ = about(function, region, method, path, wanted, timeout=SHORT, connect_timeout=CONNECT_TIMEOUT, attempts=2)
-    return json_object(found)
+    def _about(self, method: str, region: str, name: str, wanted: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+        path, wait = f"aliases/{encoded(name)}", CONNECT_TIMEOUT
+        found, _ = about(self._name, region, method, path, wanted, timeout=SHORT, connect_timeout=wait, attempts=2)
+        return json_object(found)
 
 
 def _alias_error(error: NoResponse | ServiceError) -> AliasError:

@@ -82,13 +82,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return reply(result)
 
 
-KINDS: Mapping[type, str] = {
-    ScheduledRun: "schedule",
-    Deploy: "deployment",
-    Create: "creation",
-    Delete: "deletion",
-    Grant: "grant",
-}
+KINDS = {ScheduledRun: "schedule", Deploy: "deployment", Create: "creation", Delete: "deletion", Grant: "grant"}
 """What metrics call a run, by what it was asked for. All else changes no layout."""
 
 

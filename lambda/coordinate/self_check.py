@@ -7,7 +7,7 @@ from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING
 
 from . import refusals
 from .check import PATIENCE, PAUSE
-from .functions import AliasError, Functions, move_alias, read_alias
+from .functions import AliasError, Functions
 from .log import write
 from .protocol import operations as op
 from .protocol.model import Absent, DeploymentRecord
@@ -59,9 +59,10 @@ def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
 
 def _move(arn: str, version: str) -> None:
     _, _, _, home, _, _, name, *_ = arn.split(":")
+    own = Functions(arn, name)
     for alias in ALIASES:
-        found = read_alias(home, name, alias)
+        found = own.alias(home, alias)
         if found is None or not is_later(version, found.version):
             continue
-        move_alias(home, name, alias, version, f"Version before: {found.version}.", found.revision)
+        own.move(home, found, version, f"Version before: {found.version}.", alias)
         write("INFO", phase="moved", region=home, alias=alias, version=version, before=found.version)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
-from coordinate.functions import Alias, AliasError, described, move_alias, read_alias
+from coordinate.functions import Alias, AliasError, Functions, described
 
 from proof.faulty_server import Reply, Server
 from tests.lambda_.aws_client.faults import answering, whole
@@ -26,6 +26,9 @@ def aws_lambda(monkeypatch: pytest.MonkeyPatch, answer: Reply) -> Generator[Serv
         yield server
 
 
+MINT = Functions("arn:aws:lambda:us-east-1:000000000000:function:shop-coordinate:deployments", "shop-mint")
+
+
 def refusal(status: int, kind: str) -> bytes:
     return whole({"Message": "said so"}, status, {"x-amzn-ErrorType": kind})
 
@@ -33,7 +36,7 @@ def refusal(status: int, kind: str) -> bytes:
 def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"FunctionVersion": "7", "Description": described("7", "3f", "6", proven=True), "RevisionId": "r"}
     with aws_lambda(monkeypatch, whole(found, 200)) as server:
-        alias = read_alias(EU, "shop-mint", "live")
+        alias = MINT.alias(EU)
 
     assert alias == Alias("7", "3f", "", alias.since if alias else "", "6", proven=True, revision="r")
     assert server.requests[0].raw.startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
@@ -42,8 +45,8 @@ def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with aws_lambda(monkeypatch, whole({"FunctionVersion": "8"}, 200)) as server:
-        move_alias(EU, "shop-mint", "live", "8", "why", "r")
-        move_alias(EU, "shop-mint", "live", "8", "why", "")
+        MINT.move(EU, Alias("7", revision="r"), "8", "why")
+        MINT.move(EU, Alias("7"), "8", "why")
 
     first, second = (request.raw.partition(b"\r\n\r\n") for request in server.requests)
     assert first[0].startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
@@ -53,7 +56,7 @@ def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPat
 
 def test_there_may_be_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
     with aws_lambda(monkeypatch, refusal(404, "ResourceNotFoundException")):
-        assert read_alias(EU, "shop-mint", "live") is None
+        assert MINT.alias(EU) is None
 
 
 @pytest.mark.parametrize(
@@ -73,10 +76,10 @@ def test_what_lambda_refuses_is_told_apart(
 ) -> None:
     with aws_lambda(monkeypatch, answer) as server:
         with pytest.raises(AliasError) as reading:
-            read_alias(EU, "shop-mint", "live")
+            MINT.alias(EU)
         made = len(server.requests)
         with pytest.raises(AliasError) as moving:
-            move_alias(EU, "shop-mint", "live", "8", "why", "r")
+            MINT.move(EU, Alias("7", revision="r"), "8", "why")
 
     assert [(found.value.denied, found.value.changed) for found in (reading, moving)] == [(denied, changed)] * 2
     assert made == requests

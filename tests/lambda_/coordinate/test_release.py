@@ -23,6 +23,7 @@ from coordinate.release import back, check_version, release
 from mint.api.problems import missing
 from mint.api.reply import problem_response
 
+from global_integers_core.names import LIVE_ALIAS
 from tests.lambda_.coordinate.sample_records import desired
 
 REGIONS = ("a", "b", "c")
@@ -63,11 +64,11 @@ class InMemory(Functions):
         good = {**GOOD, "/-/status": MintResponse("200", 200, {"version": "1+f", "build": self.build})}
         return lambda _method, path: BROKEN if way in self.broken else good[path]
 
-    def alias(self, region: str) -> Alias | None:
+    def alias(self, region: str, name: str = LIVE_ALIAS) -> Alias | None:
         self._reach(region)
         return self.live[region]
 
-    def move(self, region: str, alias: Alias, version: str, description: str) -> None:
+    def move(self, region: str, alias: Alias, version: str, description: str, name: str = LIVE_ALIAS) -> None:
         self._reach(region)
         if alias != self.live[region]:
             raise AliasError("PreconditionFailed", changed=True)

@@ -18,12 +18,12 @@ class Client:
     def __init__(self, **versions: str) -> None:
         self.versions = versions
 
-    def read(self, region: str, function: str, name: str) -> Alias | None:
-        assert (region, function) == ("us-east-1", "shop-coordinate")
+    def alias(self, region: str, name: str = "") -> Alias | None:
+        assert region == "us-east-1"
         return Alias(self.versions[name], revision="r") if name in self.versions else None
 
-    def move(self, region: str, function: str, name: str, version: str, description: str, revision: str) -> None:
-        assert (region, function, revision) == ("us-east-1", "shop-coordinate", "r")
+    def move(self, region: str, alias: Alias, version: str, description: str, name: str = "") -> None:
+        assert (region, alias.revision) == ("us-east-1", "r")
         self.versions[name] = version
 
 
@@ -34,8 +34,12 @@ def checked_self(
     monkeypatch: pytest.MonkeyPatch, client: Client, version: str, build: str = "3f", **more: Any
 ) -> dict[str, str]:
     functions = more.pop("functions", InMemory())
-    monkeypatch.setattr("coordinate.self_check.read_alias", client.read)
-    monkeypatch.setattr("coordinate.self_check.move_alias", client.move)
+
+    def own(_: str, name: str) -> Client:
+        assert name == "shop-coordinate"
+        return client
+
+    monkeypatch.setattr("coordinate.self_check.Functions", own)
     monkeypatch.setenv("BUILD", "3f")
     return check_self(f"{ARN}:{version}", version, build, tables(**more), functions)
 
