@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from coordinate.protocol import operations as op
@@ -15,7 +15,7 @@ from global_integers_core.records import Recorded
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import NOW, RECEIPTS
+from proof.simulation.world import NOW, RECEIPTS, kind_of
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
@@ -210,13 +210,27 @@ def _state(world: CheckedWorld, unreachable: bool | None, turns: tuple[Run, ...]
     return SearchState(register, copied, tables, frozenset(world.minted), unreachable, world.lineages["c"], turns)
 
 
+@lru_cache(maxsize=10_000)
+def _shared(state: SearchState, record: DeploymentRecord, case: Case) -> CheckedWorld:
+    """Return the tables of states in which coordinators have come differently far, for what only reads."""
+    return state.world(record, case)
+
+
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
     """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
+    shared = _shared(state._replace(turns=()), record, case)
     for index, turn in enumerate(state.turns):
-        if following(turn) is not None:
-            world = state.world(record, case)
-            next_turn = _at_once(_answered(turn, world), world, case)
-            yield _state(world, state.unreachable, (*state.turns[:index], next_turn, *state.turns[index + 1 :]))
+        world, operation = shared, following(turn)
+        while operation is not None:
+            if world is shared and kind_of(operation) != "reads":
+                world = state.world(record, case)
+            turn = after(turn, world.carry_out(operation))
+            operation = following(turn)
+            if operation is None or not case.at_once(operation):
+                turns = (*state.turns[:index], turn, *state.turns[index + 1 :])
+                same = world is shared
+                yield state._replace(turns=turns) if same else _state(world, state.unreachable, turns)
+                break
     if len(state.minted) < case.mints:
         for table in state.tables:
             world = state.world(record, case)
