@@ -1,9 +1,13 @@
 """Random schedules: nothing is minted twice, and what is left alone reconciles."""
 
+from collections import Counter
 from random import SystemRandom
 
 import pytest
+from coordinate.protocol.model import Deploy
+from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun
 
+from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
 
 LOSSES = {1: 4_000, 2: 2_000}
@@ -24,6 +28,36 @@ FRESH = SystemRandom().randrange(2**40)
 @pytest.mark.parametrize("losses", LOSSES)
 def test_a_short_search_finds_nothing(losses: int) -> None:
     search(0, FRESH, SHORT, losses)
+
+
+class Noting(RandomSchedule):
+    """Counts the runs that succeed, by what was asked for."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed, losses=2)
+        self.asked: dict[SimulatedCoordinator, str] = {}
+        self.succeeded = Counter[str]()
+
+    def _start(self, request: Run) -> SimulatedCoordinator:
+        started = super()._start(request)
+        back = isinstance(request, Grant) and request.went_back
+        self.asked[started] = "went back" if back else type(request).__name__
+        return started
+
+    def _ended(self, coordinator: SimulatedCoordinator) -> None:
+        self.succeeded[self.asked[coordinator]] += isinstance(coordinator.result, RunResult)
+        super()._ended(coordinator)
+
+
+def test_runs_of_every_kind_succeed_in_it() -> None:
+    succeeded = Counter[str]()
+    for seed in range(SHORT):
+        schedule = Noting(seed)
+        schedule.run()
+        succeeded += schedule.succeeded
+
+    kinds = {kind.__name__ for kind in (Deploy, Create, Delete, Grant, ScheduledRun)}
+    assert {*succeeded} == {*kinds, "went back"}
 
 
 @pytest.mark.long
