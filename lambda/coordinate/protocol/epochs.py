@@ -10,7 +10,7 @@ from . import operations as op
 from .history import record_layouts
 from .model import Absent, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
 from .operations import Observation, Steps
-from .plan import Apply, beginning, join, wanted_items
+from .plan import Apply, beginning, join, untraced, wanted_items
 
 ATTEMPTS = 5
 """How often a write is tried while other runs write the same item."""
@@ -106,7 +106,7 @@ def recover(
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
     fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, token, into=True)
     described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
-    fenced = {region: id_ for region, id_ in described.items() if region in fences and not isinstance(id_, Absent)}
+    fenced = {region: str(id_) for region, id_ in described.items() if region in fences and id_ == ids[region]}
     if len(fenced) < len(found):
         return None
     following = _following(register, record, fences, [record.above or 0], fenced, now)
@@ -203,9 +203,9 @@ def shows_no_trace(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
     among `regions` any more shows nothing: then the latest epoch has fewer items than its stride.
     """
     names = [*regions]
-    found = {region: item for region in names if isinstance(item := items[region], Item) and item.table == ids[region]}
-    latest = max((item.epoch for item in found.values()), default=0)
-    of_latest = [item for item in found.values() if item.epoch == latest]
+    without = untraced(names, items, ids)
+    found = [item for region in names if region not in without and isinstance(item := items[region], Item)]
+    latest = max((item.epoch for item in found), default=0)
+    of_latest = [item for item in found if item.epoch == latest]
     missing = any(len(of_latest) < item.stride for item in of_latest)
-    without = [region for region in names if region not in found]
     return without or ["a region that may not be in the settings any more"] * missing

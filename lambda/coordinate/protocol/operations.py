@@ -232,17 +232,6 @@ class Observation(NamedTuple):
     """The ids of the tables, described after the items were read or written."""
 
 
-def finished(steps: "Steps[T]", carry_out: CarryOut) -> T:
-    """Take all steps of few operations, one after the other, and return what they return."""
-    try:
-        batch = next(steps)
-        while True:
-            assert not isinstance(batch, Parallel)  # noqa: S101 (only whole runs have parts)
-            batch = steps.send([carry_out(operation) for operation in batch])
-    except StopIteration as stop:
-        return stop.value
-
-
 def one(operation: Operation) -> Steps[Any]:
     """Return the answer of one operation."""
     return (yield [operation])[0]

@@ -68,7 +68,7 @@ class Lost(Frozen):
 
 
 class Unanswered(Frozen):
-    """The limit is lost, and that loss isn't answered yet."""
+    """The limit is lost, and that loss isn't answered: not yet, or without a number, and a table was lost since."""
 
 
 class MustAnswer(Frozen):
@@ -144,6 +144,8 @@ def plan(
         silent = unanswering((*desired.regions, *desired.leaving), items)
         if silent:
             return MustAnswer(silent)
+        if record.above is None and untraced((*desired.regions, *desired.leaving), items, ids):
+            return Unanswered()
     if not register.regions:
         return _plan_deleted(register, record, found, now, wanted=wanted)
     if register.lost or asked.went_back == epoch:
@@ -221,6 +223,11 @@ def deleted(register: Register, limit: int = 0) -> Register:
     """Return the register that deletes a counter, for ever. It is its last epoch, and bounds all that was minted."""
     limit = max(limit, register.limit)
     return replace(register, epoch=register.epoch + 1, regions=(), ids=(), limit=limit, preceding=0, lost="")
+
+
+def untraced(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
+    """Return the regions whose table doesn't show what they have minted: it has no item that was opened in it."""
+    return [name for name in regions if not isinstance(it := items[name], Item) or it.table != ids[name]]
 
 
 def unanswering(regions: Iterable[str], items: Items) -> tuple[str, ...]:

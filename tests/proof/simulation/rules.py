@@ -178,6 +178,7 @@ PROTOCOL: Patches = {
     "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
     "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
     "loss: every region answers": ((plan,), "unanswering", _always(())),
+    "loss: every table is as it was answered": ((plan,), "untraced", _always([])),
     "loss: every item is fenced": ((epochs,), "fence", _some_fenced),
     "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
     "loss: an epoch above all that is left": ((admit, reconcile), "lost_register", _lost_in(lambda _, now: now)),

@@ -67,13 +67,19 @@ def an_old_answer() -> None:
 
 
 def a_region_that_stops_answering() -> None:
-    """It goes on minting, and no register bounds it."""
-    world = minting("a", "b")
-    late = answer(world, "ba", forget(world))
-    run_to(late, op.TakeRunLock, world.carry_out)
+    """It isn't fenced, so a raise from before the loss, which arrives late, lifts its ceiling above the answer."""
+    world = minting("a", "b", most=1_000)
+    late = settling(world, "late")
+    run_to(late, op.RaiseItem, world.carry_out)
+    loss = forget(world)
+    answered = answer(world, "ba", loss, max(world.items(region)["c"].ceiling for region in "ab"))
+    run_to(answered, op.TakeRunLock, world.carry_out)
     world.unreachable.add("b")
-    finish(late, world=world)
-    mint_all(world, "a", "b")
+    finish(answered, world=world)
+    world.unreachable.clear()
+    step_all(late, world.carry_out)
+    world.warm.clear()
+    mint_all(world, "b", "a", most=1_000)
 
 
 def a_fence_that_fails() -> None:
@@ -225,10 +231,26 @@ def a_table_that_went_back() -> None:
     mint_all(world, "a", most=5)
 
 
+def a_table_that_is_lost_after_the_answer() -> None:
+    """The answer says that every region shows what it has minted. Then one doesn't any more."""
+    world = minting("a", "b")
+    mint_all(world, "b", most=9)
+    answered = answer(world, "ab", forget(world))
+    run_to(answered, op.WriteRecord, world.carry_out)
+    answered.step(world.carry_out)
+    world.lose("b", "recreated", Random(0))
+    finish(answered, world=world)
+    with suppress(Refused):
+        scheduled_run(world)
+    world.warm.clear()
+    mint_all(world, "a", "b")
+
+
 BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "answer: only of its own loss": (an_old_answer, MintedTwice),
     "loss: an id of its own": (an_old_answer, MintedTwice),
     "loss: every region answers": (a_region_that_stops_answering, MintedTwice),
+    "loss: every table is as it was answered": (a_table_that_is_lost_after_the_answer, MintedTwice),
     "loss: every item is fenced": (a_fence_that_fails, MintedTwice),
     "loss: an epoch above all that is left": (a_clock_that_was_set_back, Refused),
     "loss: its copy before the record": (a_loss_while_another_one_is_answered, Refused),
