@@ -11,17 +11,19 @@ every write of a register compares `/admitted`, which is small. The mirror has a
 record. Each region has an item for each counter. It also has records of its layouts (`history.py`), on which no integer
 depends.
 
-Every step is one conditional write, and the register always comes first: no region is touched before its register,
-and the register's copy, say so.
+Every write is conditional. No region gets integers before its register, and the register's copy, say so.
 
 1. Admit (`admit.py`). The record is replaced if it still has the token that the preview read. An outdated deployment, a
-   floor for an unknown counter and a wrong answer to a loss are refused before anything is written.
-2. Fence (`begin_next_epoch` in `epochs.py`). The register and its copy are rewritten unchanged: if that fails, the run
-   stops here, and no region does. In every reachable region of the present epoch, the ceiling is lowered for good. Then
-   the region's table is described: the fence counts only in the table that the register names.
+   floor for an unknown counter and a wrong answer to a loss are refused before any region changes. A lost record was
+   put back by then, and lost registers say so.
+2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails,
+   the run stops here, and no region does. In every reachable region that may have integers of this epoch, the ceiling
+   is lowered, or stays, for good. Then the region's table is described: the fence counts only in the table that the
+   register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written.
 4. Hold. A region without an item gets one that is held, so it can't mint. Then the register gets the id of its table.
+   A region with an older item gets only that.
 5. Open. The layouts are recorded in the region, and then the item gets the epoch's numbers: one that is held, or one of
    an earlier epoch. In a leaving region, the item is fenced at what was issued.
 6. Reconcile. When nothing is left to do, the record is marked as reconciled and copied to the mirror.
@@ -29,8 +31,8 @@ and the register's copy, say so.
 A run may stop anywhere; the next one continues. Several runs may race: the register decides, and whoever loses looks
 again.
 
-A deleted counter keeps its register for ever, without regions: its last epoch, with the limit of all that was minted.
-Its items are held. Created again, it begins the next epoch above that limit.
+A deleted counter keeps its register for ever, in an epoch without regions. Its limit lies at or above all that was
+minted. Its items are held. Created again, it begins the next epoch above that limit.
 
 The identity of tables
 ----------------------
@@ -43,15 +45,16 @@ After a loss
 ------------
 - A lost or restored counters table: its id isn't the one in the register, so the epoch ends, above the limit and above
   all that was found. So does an epoch where some item of an earlier one reaches its base, wherever it stands.
-- A lost or restored layouts table: registers and record are put back from the mirror. The mirror is written anew.
+- A lost or restored layouts table: registers and record are put back from the mirror. A lost mirror is written anew.
 - A register is lost together with its copy, or is older than some item. Then its limit is lost. The run that finds this
-  out writes a register that says so, with the id of this loss, which is its own random token; and the record can answer
-  no other. It gives nothing to any region. If everything at home is lost, that is done for every counter that left a
-  trace anywhere, before the first record is written; and if the settings, Pulumi's state or any table has a trace,
-  there is no first record without an answer.
-- An answer is admitted if every region shows what it has minted (`shows_no_trace`), or if it says above what nothing
-  was minted. Then each register that was lost by this loss goes on: every region answers, every item is brought into
-  the register's epoch and fenced by one write, and the next base lies above all fences and above the answer.
+  out writes a register that says so, with the id of this loss, which is made of its random token. It gives nothing to
+  any region. If everything at home is lost, that is done for every counter of the settings, and for every other one
+  that left a trace, before the first record is written. If Pulumi's state or any table has a trace, there is no first
+  record without an answer.
+- An answer is of one loss. It is admitted if every region shows what it has minted (`shows_no_trace`), or if it says
+  above what nothing was minted: not below a ceiling that was found. Then each register that was lost by this loss goes
+  on: every region answers, every item is brought into the register's epoch and fenced by one write, and the next base
+  lies above all fences and above the answer. Without a number, it counts only while every region still shows that.
 
 Why no integer is minted twice
 ------------------------------
@@ -70,9 +73,9 @@ Why no integer is minted twice
 9. The mirror has everything that regions were given, since the copy is written first. It is read after the register
    was found missing, so it is the last copy. A restored register may lack the last change, but nothing was done by
    that change yet.
-10. A counter begins at 1 only if nothing shows that there was one. After a loss, a counter that left no trace begins
-    above the answer, in an epoch above all that a warm function may have seen: epochs began less often than once a
-    second, so the seconds since 1970 are above all of them.
+10. A counter begins at 1, or at its floor, only if nothing shows that there was one. After the record was lost, too, a
+    counter that left no trace begins above the answer, in an epoch above all that a warm function may have seen: epochs
+    began less often than once a second, so the seconds since 1970 are above all of them.
 11. A lost limit is never guessed. An answer names one loss, and a register that is lost later has another id.
 
 What needs a bound in time
@@ -84,5 +87,5 @@ What needs a bound in time
 - A deployment that would change the record is refused three hours after it was requested, by the clocks of the computer
   that deploys and of the function. Clocks may be wrong by minutes.
 
-tests/proof/simulation/ searches for a counterexample, and has transcripts.
+proof/simulation/ searches for a counterexample. tests/proof/simulation/transcripts/ has transcripts.
 """

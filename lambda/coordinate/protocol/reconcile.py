@@ -1,6 +1,6 @@
 """Brings one counter to the layout that was asked for, while every region that answers goes on minting.
 
-A counter is changed by rounds: `_inspect`, then `_step`, until nothing is left to do. It may stop anywhere and be run
+A counter is changed by rounds: `inspect`, then `step`, until nothing is left to do. It may stop anywhere and be run
 again, and several runs may race: the register decides, and all of them carry out the same change.
 """
 

@@ -12,7 +12,7 @@ from proof.simulation.schedule import RandomSchedule
 
 LOSSES = {1: 4_000, 2: 2_000}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
-operator; with two, a floor may be needed. `make search` runs 100,000."""
+operator; with two, an answer may be needed. `make search` runs 100,000."""
 
 SHORT = 40
 """Schedules of the short search, for each of them."""
