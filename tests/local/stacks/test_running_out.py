@@ -122,6 +122,6 @@ def test_a_minting_role_cant_send_what_a_deployment_sends(waiting: Machine, as_m
         assert "through its alias 'minting'" in as_minting(f"{COORDINATOR}:minting", event), event
 
     assert json.loads(as_minting(f"{COORDINATOR}:minting", {"grant": "integers"}))["created"] == []
-    assert "there is no register" in as_minting(f"{COORDINATOR}:minting", {"grant": "invoices"})
+    assert "there is no such counter" in as_minting(f"{COORDINATOR}:minting", {"grant": "invoices"})
     assert mint(waiting.outputs()["urls"][OTHER], "invoices")[0] == 404
     assert waiting.outputs() == before
