@@ -201,11 +201,11 @@ class CheckedWorld(World):
             since = {(name, integer) for name, integer in since if integer > issued}
             self.excepted |= since
             self.minted = {key: where for key, where in self.minted.items() if key not in since}
-            self.exposed = {
-                key: (epoch, where)
-                for key, (epoch, where) in self.exposed.items()
-                if where != region or key[0] != counter or key[1] <= issued
+            again = {
+                key for key in {*self.exposed, *self.unseen.get(region, ())} if key[0] == counter and key[1] > issued
             }
+            self.unseen[region] = self.unseen.get(region, set()) - again
+            self.exposed = {k: at for k, at in self.exposed.items() if k not in again or at[1] != region}
             self.forgotten[region] = self.epochs
         return bool(older)
 
