@@ -106,7 +106,8 @@ def recover(
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
     fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, token, into=True)
     described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
-    fenced = {region: str(id_) for region, id_ in described.items() if region in fences and id_ == ids[region]}
+    here = {region: id_ for region, id_ in described.items() if not isinstance(id_, Absent) and id_ == ids[region]}
+    fenced = {region: id_ for region, id_ in here.items() if region in fences}
     if len(fenced) < len(found):
         return None
     following = _following(register, record, fences, [record.above or 0], fenced, now)

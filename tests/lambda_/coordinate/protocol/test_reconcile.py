@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.epochs import fence, lost_register, shows_no_trace
+from coordinate.protocol.epochs import fence, lost_register, recover, shows_no_trace
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
 from coordinate.protocol.operations import (
+    DescribeTable,
     Observation,
     Operation,
     ReadCopy,
@@ -20,7 +21,7 @@ from coordinate.protocol.reconcile import Outcome, reconcile
 from global_integers_core.names import DELETED
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
-from tests.lambda_.coordinate.sample_records import NOW, ids_of, record, register
+from tests.lambda_.coordinate.sample_records import NOW, ids_of, items_of, record, register
 
 
 class Scene:
@@ -175,6 +176,22 @@ def test_nothing_is_deleted_once_its_record_is_lost() -> None:
     scene.world.record = None
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
         SimulatedCoordinator(reconcile("c", "a run", record("a"), asked=Asked(delete=True))).finish(scene.carry_out)
+
+
+@pytest.mark.parametrize("described", [Absent.UNREACHABLE, "b 2"])
+def test_what_is_lost_goes_on_only_if_every_fence_is_in_the_table_that_was_found(described: str | Absent) -> None:
+    """A table that can't be described has no id, and a register that named it would take any other one for lost."""
+    lost = register("a", "b", lost="loss-1")
+    answered = replace(record("a", "b"), answered="loss-1", above=10_000)
+    found: dict[str, str | Absent] = {"a": "a 1", "b": Absent.UNREACHABLE}
+
+    def carry_out(operation: Operation) -> Any:
+        if isinstance(operation, DescribeTable):
+            return described if operation.region == "b" else "a 1"
+        return 600  # the ceiling of a fence
+
+    steps = recover(lost, answered, items_of(lost), found, "token", NOW)
+    assert SimulatedCoordinator(steps).finish(carry_out) is None
 
 
 HELD = Item(7, 2, 7, 3, fenced=True, held="token")
