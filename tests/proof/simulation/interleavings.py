@@ -182,7 +182,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     begun = (
         Run(name, 0, Hashed(_State("c", name, record, None, Asked()), inspects=True)) for name in case.coordinators
     )
-    turns = tuple(_at_once(run, world, case) for run in begun)
+    turns = tuple(_at_once(run, world.carry_out, case) for run in begun)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -196,8 +196,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
-    following.cache_clear()
-    after.cache_clear()
+    for known in (following, after, _shared):
+        known.cache_clear()
     return len(seen), ends
 
 
@@ -216,21 +216,31 @@ def _shared(state: SearchState, record: DeploymentRecord, case: Case) -> Checked
     return state.world(record, case)
 
 
+class Tables:
+    """The tables of a state. Reads go to those that all states share whose tables are the same."""
+
+    def __init__(self, state: SearchState, record: DeploymentRecord, case: Case) -> None:
+        self._of = state._replace(turns=()), record, case
+        self.written: CheckedWorld | None = None
+        """Its own, once something was written."""
+
+    def carry_out(self, operation: op.Operation) -> Any:
+        if self.written is None and (isinstance(operation, op.Clock) or kind_of(operation) == "reads"):
+            return _shared(*self._of).carry_out(operation)
+        state, record, case = self._of
+        self.written = self.written or state.world(record, case)
+        return self.written.carry_out(operation)
+
+
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
     """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
-    shared = _shared(state._replace(turns=()), record, case)
     for index, turn in enumerate(state.turns):
-        world, operation = shared, following(turn)
-        while operation is not None:
-            if world is shared and kind_of(operation) != "reads":
-                world = state.world(record, case)
-            turn = after(turn, world.carry_out(operation))
-            operation = following(turn)
-            if operation is None or not case.at_once(operation):
-                turns = (*state.turns[:index], turn, *state.turns[index + 1 :])
-                same = world is shared
-                yield state._replace(turns=turns) if same else _state(world, state.unreachable, turns)
-                break
+        if following(turn) is not None:
+            tables = Tables(state, record, case)
+            next_turn = _at_once(_answered(turn, tables.carry_out), tables.carry_out, case)
+            turns = (*state.turns[:index], next_turn, *state.turns[index + 1 :])
+            written = tables.written
+            yield state._replace(turns=turns) if written is None else _state(written, state.unreachable, turns)
     if len(state.minted) < case.mints:
         for table in state.tables:
             world = state.world(record, case)
@@ -244,13 +254,13 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
         yield state._replace(unreachable=None if state.unreachable else True)
 
 
-def _at_once(turn: Run, world: CheckedWorld, case: Case) -> Run:
+def _at_once(turn: Run, carry_out: op.CarryOut, case: Case) -> Run:
     while (operation := following(turn)) is not None and case.at_once(operation):
-        turn = _answered(turn, world)
+        turn = _answered(turn, carry_out)
     return turn
 
 
-def _answered(turn: Run, world: CheckedWorld) -> Run:
+def _answered(turn: Run, carry_out: op.CarryOut) -> Run:
     operation = following(turn)
     assert operation is not None
-    return after(turn, world.carry_out(operation))
+    return after(turn, carry_out(operation))
