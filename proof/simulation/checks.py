@@ -197,15 +197,14 @@ class CheckedWorld(World):
         ]
         if older:
             table.items[counter], issued = random.choice(older)
-            since = {(counter, n) for (name, n), where in self.minted.items() if (name, where) == (counter, region)}
-            since = {(name, integer) for name, integer in since if integer > issued}
-            self.excepted |= since
-            self.minted = {key: where for key, where in self.minted.items() if key not in since}
-            again = {
-                key for key in {*self.exposed, *self.unseen.get(region, ())} if key[0] == counter and key[1] > issued
-            }
-            self.unseen[region] = self.unseen.get(region, set()) - again
-            self.exposed = {k: at for k, at in self.exposed.items() if k not in again or at[1] != region}
+
+            def again(key: tuple[str, int], where: str) -> bool:
+                return where == region and key[0] == counter and key[1] > issued
+
+            self.excepted |= {key for key, where in self.minted.items() if again(key, where)}
+            self.minted = {key: where for key, where in self.minted.items() if not again(key, where)}
+            self.exposed = {key: seen for key, seen in self.exposed.items() if not again(key, seen[1])}
+            self.unseen[region] = {key for key in self.unseen.get(region, ()) if not again(key, region)}
             self.forgotten[region] = self.epochs
         return bool(older)
 
