@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Optional
 import pulumi
 
 from global_integers_core.lattice import places
+from global_integers_core.names import camel
 
 from .coordinator import Coordinator, CoordinatorArgs
 from .domain import Domain
@@ -18,7 +19,7 @@ from .monitoring.stack_metrics import StackMetrics
 from .region import RegionalAlias, RegionalCounter, RegionalCounterArgs
 from .settings import desired_state_of, settings_of
 from .settings.args import GlobalIntegersArgs, Settings, minting_environment
-from .settings.values import Findings, camel
+from .settings.values import Findings
 from .table import only_writers
 
 

@@ -41,6 +41,12 @@ MINTING_ALIAS = "minting"
 ask for."""
 
 
+def camel(name: str) -> str:
+    """Return an attribute's name as stacks, records and programs in other languages write it: `memorySize`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 def reserved(counter: str) -> str:
     """Return why a name of `RESERVED` can't be given to a new counter."""
     return f"{counter!r} can't be a new counter's name: API Gateway has another use for the path /{counter}"

@@ -104,7 +104,8 @@ def _check_keys(where: str, keys: Iterable[str], described: Mapping[str, Any], *
         return
     from pulumi_aws import ProviderArgs  # with all of Pulumi, which few commands need
 
-    from components.settings.values import camel, did_you_mean
+    from components.settings.values import did_you_mean
+    from global_integers_core.names import camel
 
     provider = {AWS + camel(name) for name, of in vars(ProviderArgs).items() if isinstance(of, property)}
     for key in others:

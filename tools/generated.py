@@ -17,7 +17,7 @@ from components.monitoring.alarms import ALARMS, Alarm, alarms
 from components.plugin.__main__ import NAME, Package
 from components.settings import NOT_IN_PROJECT_NAMESPACE
 from components.settings.args import SETTINGS, GlobalIntegersArgs
-from components.settings.values import camel
+from global_integers_core.names import camel
 from local.paths import ROOT
 from proof.bench import price, public_stack
 from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, HTTP_API_REQUEST, METRIC, REST_API_REQUEST

@@ -13,12 +13,12 @@ import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from global_integers_core.lattice import MAX_INTEGER, places
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, camel
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
 from .rules import CHECKS, callers, thresholds
-from .values import Findings, camel, canonical, checked, kind, unknown_setting, whole
+from .values import Findings, canonical, checked, kind, unknown_setting, whole
 
 PUBLIC_CONCURRENCY = 10
 """The limit on concurrent executions of a public function, unless another one is set. It bounds what an attack costs

@@ -154,12 +154,6 @@ _CHECKS: Mapping[type, Callable[[str, object, Range, Findings], Any]] = {
 }
 
 
-def camel(name: str) -> str:
-    """Return an attribute's name as stacks and programs in other languages write it: `memorySize`."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
 def unknown_setting(name: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> str:
     """Return what is wrong with a setting that doesn't exist. `elsewhere`: others that may be meant."""
     known = sorted(known)

@@ -14,8 +14,8 @@ import pytest
 
 from components import GlobalIntegers, GlobalIntegersArgs
 from components.settings import SettingsError
-from components.settings.values import camel
 from components.testing import Mocks
+from global_integers_core.names import camel
 from local.apigateway import GATEWAY
 from local.aws_clients import Aws
 from local.domain import DOMAIN

@@ -29,8 +29,8 @@ from mint.receipts import Receipts
 
 from components.global_integers import GlobalIntegers
 from components.settings.args import SETTINGS
-from components.settings.values import camel
 from global_integers_core.lattice import Layout
+from global_integers_core.names import camel
 from global_integers_core.records import Recorded
 from local.paths import ROOT
 from proof.simulation.world import RECORDED

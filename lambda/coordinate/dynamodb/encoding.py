@@ -5,6 +5,7 @@ from sys import intern
 from typing import Any, TypeVar
 
 from global_integers_core.lattice import MAX_REGIONS
+from global_integers_core.names import camel
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, last_past_issued, regions_attribute, regions_of
 
 from ..protocol.model import (
@@ -15,7 +16,6 @@ from ..protocol.model import (
     DesiredState,
     Item,
     Register,
-    camel,
     desired_state_of,
 )
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform
 
 from global_integers_core.lattice import Layout
+from global_integers_core.names import camel
 
 MAX_PAST = 40
 """How many past layouts are kept in the regions. Nothing that a scan reads has them."""
@@ -85,12 +86,6 @@ class Admitted(NamedTuple):
 
     layouts_id: str
     token: str
-
-
-def camel(name: str) -> str:
-    """Return a field's name as it is stored and sent: in camel case."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.title, others))
 
 
 @lru_cache(maxsize=4)

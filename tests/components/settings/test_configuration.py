@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from components.settings.args import SETTINGS, Range
-from components.settings.values import camel
+from global_integers_core.names import camel
 from local.paths import ROOT
 from tests.components.aws_answers import (
     ALARM,

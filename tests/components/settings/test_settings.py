@@ -10,7 +10,8 @@ from components.settings import SettingsError, settings_of
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.rules import MAX_DOMAIN
-from components.settings.values import camel, did_you_mean
+from components.settings.values import did_you_mean
+from global_integers_core.names import camel
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 
 COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"
