@@ -131,7 +131,7 @@ def _patiently(region: str, act: Callable[[], T]) -> T:
 
 
 def _regions(record: DeploymentRecord | None) -> list[str]:
-    return [*record.desired.regions, *record.desired.leaving] if record else []
+    return [*record.desired.everywhere] if record else []
 
 
 def _moved(check: Check, carry_out: CarryOut, functions: Functions) -> refusals.Moved:

@@ -119,12 +119,12 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     One that answers nothing any more stays in the settings without harm.
     """
     recovery, before = desired.recovery, record.desired
-    dropped = {*before.regions, *before.leaving} - {*desired.regions, *desired.leaving}
+    dropped = {*before.everywhere} - {*desired.everywhere}
     changed = recovery is not None and recovery != before.recovery
     if not changed and not (dropped and record.answered):
         return record
     found = yield from one(op.ScanRegisters())
-    going_on = [each for each in found.values() if isinstance(each, Register) and each.lost == record.answered != ""]
+    going_on = [each for each in found.values() if isinstance(each, Register) and record.answers(each)]
     above = recovery.above if recovery and changed and recovery.loss == record.answered else record.above
     if dropped and going_on and above is None:
         raise refusals.must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
@@ -167,7 +167,7 @@ def _answer(
 
 def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
     """Return the items of every region, or refuse if one doesn't answer."""
-    regions = (*desired.regions, *desired.leaving)
+    regions = desired.everywhere
     scans = dict(zip(regions, (yield [op.ScanItems(region, patient=True) for region in regions]), strict=True))
     unreachable = [region for region, items in scans.items() if items is Absent.UNREACHABLE]
     if unreachable:

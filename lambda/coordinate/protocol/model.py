@@ -67,6 +67,11 @@ class DesiredState:
     text: str
     """All of it as JSON. Two desired states are the same if their texts are."""
 
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """The regions of the layout, and the leaving ones."""
+        return (*self.regions, *self.leaving)
+
     def floor(self, counter: str) -> int:
         """Return where the counter begins or goes on, at least; 0 if the settings don't say. It answers no loss."""
         return self.floors.get(counter, self.floors.get("*", 0))
@@ -134,6 +139,10 @@ class DeploymentRecord:
     def admitted(self) -> Admitted:
         """What identifies it."""
         return Admitted(self.layouts_id, self.token)
+
+    def answers(self, register: "Register") -> bool:
+        """Return whether a register's limit is lost by the loss that was answered."""
+        return register.lost == self.answered != ""
 
     def has_reported(self, counter: str) -> bool:
         """Return whether a counter of the settings had its layout once."""

@@ -24,6 +24,10 @@ class Asked(NamedTuple):
     went_back: int = 0
     """The epoch in which a region has seen its table go back: that epoch ends, if it is the present one. 0: none."""
 
+    def creates(self, counter: str, record: DeploymentRecord) -> bool:
+        """Return whether the counter is created if there is none."""
+        return self.may_create or counter in record.desired.counters
+
 
 def beginning(
     counter: str, record: DeploymentRecord, epoch: int, base: int, now: int, ids: Tables | None = None
@@ -131,20 +135,20 @@ def plan(
     `items` has each region of the layout, of the one asked for, and each leaving one, `ids` their tables, described
     after the item was read. `now` is in seconds since 1970.
     """
-    desired, epoch, counter = record.desired, register.epoch, register.counter
+    desired, epoch = record.desired, register.epoch
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
-    wanted = asked.may_create or counter in desired.counters
+    wanted = asked.creates(register.counter, record)
     if register.lost and register.regions and asked.delete:  # that matters only if it is created again
         return Change(replace(register, regions=(), ids=()))
-    if register.lost and register.lost != record.answered and (register.regions or wanted):
+    if register.lost and not record.answers(register) and (register.regions or wanted):
         return Unanswered()
     if any(item.epoch > epoch for item in found.values()):
         return Lost()
-    if register.lost and register.lost == record.answered:
-        silent = unanswering((*desired.regions, *desired.leaving), items)
+    if record.answers(register):
+        silent = unanswering(desired.everywhere, items)
         if silent:
             return MustAnswer(silent)
-        if record.above is None and untraced((*desired.regions, *desired.leaving), items, ids):
+        if record.above is None and untraced(desired.everywhere, items, ids):
             return Unanswered()
     if not register.regions:
         return _plan_deleted(register, record, found, now, wanted=wanted)
@@ -180,7 +184,7 @@ def plan(
             issued.append(item.issued)
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
-    if ends or register.regions != desired.regions or desired.floor(counter) > register.base:
+    if ends or register.regions != desired.regions or desired.floor(register.counter) > register.base:
         return End()
     if missing:
         return Hold(tuple(missing))
@@ -211,7 +215,7 @@ def _plan_deleted(
     minting = tuple(region for region, item in found.items() if item.held != DELETED)
     if minting:
         return Apply(hold=minting)
-    if register.lost and register.lost == record.answered:
+    if record.answers(register):
         return Change(deleted(register, max(record.above or 0, top)))
     if not wanted:
         return Gone()

@@ -71,10 +71,6 @@ class _State:
         self.gone = False
         """Whether there is no such counter, and it may not be created."""
 
-    @property
-    def _may_create(self) -> bool:
-        return self._asked.may_create or self._counter in self._record.desired.counters
-
     def inspect(self) -> Steps[bool]:
         """Bring the register and its copy into order, then read what the regions have of the counter.
 
@@ -110,7 +106,7 @@ class _State:
         # A region may have been unreachable for another call than this one: a scan that was throttled, say.
         sure = {region for region, item in observation.items.items() if item is not Absent.UNREACHABLE}
         sure -= {region for region, id_ in observation.ids.items() if id_ is Absent.UNREACHABLE}
-        regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
+        regions = (*register.regions, *record.desired.everywhere)
         items, ids = yield from read_items([region for region in regions if region not in sure], counter)
         self._observation = Observation(register, {**observation.items, **items}, {**observation.ids, **ids})
         return True
@@ -125,9 +121,9 @@ class _State:
             yield from self._write(register, replace(copy.original, layouts_id=record.layouts_id), copy)
             return
         # If what is found is another run's work, that run has written the register, and this one's write fails.
-        items, _ = yield from read_items((*record.desired.regions, *record.desired.leaving), counter)
+        items, _ = yield from read_items(record.desired.everywhere, counter)
         whole, reported = (yield from _whole(record)), record.has_reported(counter)
-        may_create = self._may_create
+        may_create = self._asked.creates(counter, record)
         old = register
         if record.restored and whole and not reported:  # nothing was ever done by what the mirror has no copy of
             may_create, old = may_create or register is not None, None
@@ -152,7 +148,6 @@ class _State:
         """Take the next step by what was found. Return the outcome, or None if there is more to do."""
         assert self._observation is not None  # noqa: S101 (it was inspected)
         (register, items, ids), record, asked = self._observation, self._record, self._asked
-        regions = (*record.desired.regions, *record.desired.leaving)
         if asked.delete and self._counter in (*record.desired.counters, *record.desired.floors):
             raise refusals.in_settings([self._counter])
         following: Observation | None = None
@@ -160,7 +155,8 @@ class _State:
             case Gone() as gone:
                 return gone
             case Unanswered():
-                raise refusals.lost(self._counter, register, items, shows_no_trace(regions, items, ids))
+                untraced = shows_no_trace(record.desired.everywhere, items, ids)
+                raise refusals.lost(self._counter, register, items, untraced)
             case MustAnswer(silent):
                 raise refusals.must_answer(silent, self._counter)
             case Reconciled(pending):

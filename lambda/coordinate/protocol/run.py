@@ -258,13 +258,10 @@ def reply(result: RunResult) -> dict[str, Any]:
     """Return the state of the counters that were asked for, and how many there are in all, without `CHECK_COUNTER`."""
     if result.skipped is not None:
         return {"skipped": result.skipped}
-    reported = {counter: result.outcomes[counter] for counter in result.reported if counter != CHECK_COUNTER}
-    found = {
-        "unfinished": result.unfinished,
-        "stray": {key: list(tables) for key, tables in result.scan.stray.items()},
-    }
     if result.asked:
         return {"deleted": list(result.asked)}
+    reported = {counter: result.outcomes[counter] for counter in result.reported if counter != CHECK_COUNTER}
+    found = {"unfinished": result.unfinished, "stray": {key: [*tables] for key, tables in result.scan.stray.items()}}
     return {
         "counters": {counter: _layout(outcome) for counter, outcome in reported.items()},
         "created": [counter for counter, outcome in reported.items() if outcome.created],

@@ -47,7 +47,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
     readable = {name: each for name, each in registers.items() if isinstance(each, Register)}
     of_registers = (region for register in readable.values() for region in register.regions)
-    regions = list(dict.fromkeys([*desired.regions, *desired.leaving, *of_registers]))
+    regions = list(dict.fromkeys([*desired.everywhere, *of_registers]))
     scans = dict(zip(regions, (yield [op.ScanItems(region) for region in regions]), strict=True))
     # The first counter shows whether a region has its records of layouts.
     first = readable.get(desired.counters[0])
@@ -67,7 +67,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         if register is None or register.layouts_id != layouts_id or copies.get(name) != Copy(register, mirror_id):
             urgent[name] = None
             continue
-        wanted = dict.fromkeys([*register.regions, *desired.regions, *desired.leaving])
+        wanted = dict.fromkeys([*register.regions, *desired.everywhere])
         items: Items = {region: item_in(scans[region], name) for region in wanted}
         observation = Observation(register, items, {region: ids[region] for region in wanted})
         match plan(register, record, items, ids, now):
