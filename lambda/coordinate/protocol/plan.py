@@ -64,7 +64,7 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
 
 
 class Gone(Frozen):
-    """There is no such counter, and it may not be created."""
+    """The counter is deleted, or there is none, and it may not be created."""
 
 
 class Lost(Frozen):
@@ -95,7 +95,7 @@ class Hold(Frozen):
 
 
 class Change(Frozen):
-    """The register must change: a region is brought in, or the limit is raised."""
+    """Only the register must change: a region is brought in, a limit is raised, the counter is deleted or created."""
 
     register: Register
 

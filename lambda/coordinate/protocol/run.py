@@ -154,7 +154,7 @@ def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
 
 
 def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
-    """Return whether there is a counter, by its register or its copy. One that is being deleted doesn't count."""
+    """Return whether there is a counter, by its register or its copy. A deleted one doesn't count."""
     register = found.original if isinstance(found, Copy) else found
     return register is not None and (isinstance(register, Absent) or bool(register.regions))
 
