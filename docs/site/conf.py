@@ -25,7 +25,7 @@ import global_integers.testing  # noqa: E402
 import components  # noqa: E402
 import components.testing  # noqa: E402
 from components.settings.args import SETTINGS  # noqa: E402
-from components.settings.values import camel  # noqa: E402
+from global_integers_core.names import camel  # noqa: E402
 
 # The package has another name once it is installed.
 for module in [name for name in sys.modules if name.partition(".")[0] == "components"]:

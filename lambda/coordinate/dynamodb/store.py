@@ -164,12 +164,12 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
     DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
     """
     match operation:
-        case op.HoldItem(_, _, state, over):
+        case op.HoldItem(_, _, state, over, limit, table):
             values = {":true": TRUE, ":epoch": {"N": str(state.epoch)}, ":held": {"S": state.held}}
             sets = "SET epoch = :epoch, fenced = :true, held = :held"
             if over is None:
-                values |= {":zero": {"N": "0"}, ":one": {"N": "1"}}
-                put = f"{sets}, issued = :zero, stride = :one, ceiling = :zero"
+                values |= {":limit": {"N": str(limit)}, ":one": {"N": "1"}, ":table": {"S": table}}
+                put = f"{sets}, issued = :limit, stride = :one, ceiling = :limit, #table = :table"
                 return put, "attribute_not_exists(#counter)", values
             same, compared = _compared(over)
             past = [] if over.held else PAST

@@ -33,7 +33,7 @@ def held_in(state: ItemState) -> Item:
     return Item(0, 1, 0, state.epoch, fenced=True, held=state.held)
 
 
-def apply_register(register: Register, step: Apply, items: Items, token: str) -> Steps[bool]:
+def apply_register(register: Register, step: Apply, items: Items, ids: Ids, token: str) -> Steps[bool]:
     """Give regions what the register says, and close or hold what is to mint no more. Return whether all was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
@@ -45,16 +45,18 @@ def apply_register(register: Register, step: Apply, items: Items, token: str) ->
     here = {region for region, answer in answers.items() if answer is not Absent.UNREACHABLE}
     writes: list[op.Operation] = []
     for region, item in items.items():
-        if not isinstance(item, Item):
+        if region in step.hold:
+            over, table = (item.state, "") if isinstance(item, Item) else (None, str(ids[region]))
+            state = ItemState(register.epoch, DELETED)
+            writes.append(op.HoldItem(region, counter, state, over, register.limit, table))
+        elif not isinstance(item, Item):
             continue
-        if region in step.raise_:
+        elif region in step.raise_:
             writes.append(op.RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
         elif region in step.open and region in here:
             writes.append(op.OpenItem(region, counter, wanted[region], item.state))
         elif region in step.close and region in here:
             writes.append(ending(region, counter, item, register.epoch, token))
-        elif region in step.hold:
-            writes.append(op.HoldItem(region, counter, ItemState(register.epoch, DELETED), item.state))
     done = yield writes
     written = all(answer is not False and not isinstance(answer, Absent) for answer in done)
     return len(here) == len(regions) and written

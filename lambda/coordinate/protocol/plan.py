@@ -151,7 +151,8 @@ def plan(
         if record.above is None and untraced(desired.everywhere, items, ids):
             return Unanswered()
     if not register.regions:
-        return _plan_deleted(register, record, found, now, wanted=wanted)
+        without = [name for name, item in items.items() if item is None and not isinstance(ids[name], Absent)]
+        return _plan_deleted(register, record, found, without, now, wanted=wanted)
     if register.lost or asked.went_back == epoch:
         return End(doubted=not register.lost)
     # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
@@ -206,15 +207,23 @@ def plan(
 
 
 def _plan_deleted(
-    register: Register, record: DeploymentRecord, found: Mapping[str, Item], now: int, *, wanted: bool
+    register: Register,
+    record: DeploymentRecord,
+    found: Mapping[str, Item],
+    without: Iterable[str],
+    now: int,
+    *,
+    wanted: bool,
 ) -> Step:
     """Return the step that keeps a counter deleted, or creates it again, above all that was minted."""
     top = max((item.ceiling for item in found.values()), default=0)
     if top > register.limit and not register.lost:  # a restored table has brought it back, and may mint up to this
         return Change(replace(register, limit=top))
-    minting = tuple(region for region, item in found.items() if item.held != DELETED)
-    if minting:
-        return Apply(hold=minting)
+    hold = [region for region, item in found.items() if item.held != DELETED]
+    if not register.lost:  # every table shows its limit, whatever else is lost later
+        hold += without
+    if hold:
+        return Apply(hold=tuple(hold))
     if record.answers(register):
         return Change(deleted(register, max(record.above or 0, top)))
     if not wanted:

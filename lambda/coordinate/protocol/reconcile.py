@@ -164,7 +164,7 @@ class _State:
                     raise refusals.undeletable(self._counter, pending)
                 return Outcome(register, pending, self._created)
             case Apply() as applied:
-                done = yield from apply_register(register, applied, items, token)
+                done = yield from apply_register(register, applied, items, ids, token)
                 if done and register.regions and not asked.delete:
                     return Outcome(register, applied.pending, self._created)
             case Lost():

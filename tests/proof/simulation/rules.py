@@ -129,9 +129,16 @@ def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Func
 
 
 def _limit_stays(plan_deleted: Function) -> Function:
-    def seen(register: Register, record: DeploymentRecord, found: Any, now: int, *, wanted: bool) -> Any:
+    def seen(register: Register, record: DeploymentRecord, found: Any, *args: Any, wanted: bool) -> Any:
         low = found if register.lost else _changed(found, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
-        return plan_deleted(register, record, low, now, wanted=wanted)
+        return plan_deleted(register, record, low, *args, wanted=wanted)
+
+    return seen
+
+
+def _only_where_it_was(plan_deleted: Function) -> Function:
+    def seen(register: Register, record: DeploymentRecord, found: Any, _: Any, now: int, *, wanted: bool) -> Any:
+        return plan_deleted(register, record, found, (), now, wanted=wanted)
 
     return seen
 
@@ -171,7 +178,7 @@ STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
 
 PROTOCOL: Patches = {
     "answer: only of its own loss": ((STATE,), "step", _any_answer),
-    "answer: the base lies above it": ((admit,), "_answer", _answered(above=None)),
+    "answer: the base lies above it": ((admit,), "_answer", _answered(above=0)),
     "answer: what begins later begins above": ((admit,), "_first", _answered(first_base=1)),
     "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
@@ -186,17 +193,14 @@ PROTOCOL: Patches = {
     "older item: ends the epoch": ((reconcile, scan), "plan", _older_ones_stay),
     "open item: only where the register names its table": ((reconcile, scan), "plan", _joined),
     "held item: another token when it ends": ((epochs,), "ending", _same_token),
-    "trace: in the table where it was opened": (
-        (admit, reconcile),
-        "shows_no_trace",
-        _traces(lambda id_: {"table": id_}),
-    ),
+    "trace: in the table where it was opened": ((epochs, plan), "untraced", _traces(lambda id_: {"table": id_})),
     "trace: as many as the layout has regions": (
         (admit, reconcile),
         "shows_no_trace",
         _traces(lambda _: {"stride": 1}),
     ),
     "deleted: the limit is raised": ((plan,), "_plan_deleted", _limit_stays),
+    "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),

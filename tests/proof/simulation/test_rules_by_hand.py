@@ -13,6 +13,7 @@ from coordinate.protocol.run import Create, Grant, RunResult, run
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.deployments import answer_to
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.proof.simulation.rules import taken_out
 from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, mint_all, scheduled_run, settling
@@ -246,6 +247,27 @@ def a_table_that_is_lost_after_the_answer() -> None:
     mint_all(world, "a", "b")
 
 
+def a_deleted_counter_without_its_tables() -> None:
+    """Every table that had its items was lost and healed. Then all at home is lost, and the answer has no number."""
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    create(world)
+    mint(world)
+    delete(world)
+    for region in "ab":
+        world.lose(region, "recreated", Random(0))
+        scheduled_run(world, world.new_id("healing"))
+    for name in ("layouts", "mirror"):
+        world.lose(name, "recreated", Random(0))
+    with pytest.raises(Refused) as refusal:
+        deployment(world, "ab", "finding").finish(world.carry_out)
+    loss = str(answer_to(str(refusal.value))["loss"])
+    answer(world, "ab", loss).finish(world.carry_out)
+    world.warm.clear()
+    create(world)
+    mint(world)
+
+
 BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "answer: only of its own loss": (an_old_answer, MintedTwice),
     "loss: an id of its own": (an_old_answer, MintedTwice),
@@ -257,6 +279,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "older item: ends the epoch": (a_table_that_has_left, MintedTwice),
     "trace: as many as the layout has regions": (a_region_left_out, MintedTwice),
     "deleted: the limit is raised": (a_deleted_counter_in_a_restored_table, MintedTwice),
+    "deleted: in every table": (a_deleted_counter_without_its_tables, MintedTwice),
     "copy: put back if it is ahead": (an_older_register, MintedTwice),
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),
