@@ -340,7 +340,7 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list
     own = f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
     aliases = ["lambda:GetAlias", "lambda:UpdateAlias"]
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
-    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DescribeTable"]
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
     recorded = ["GetItem", "UpdateItem"]
     return [

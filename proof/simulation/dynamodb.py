@@ -70,7 +70,8 @@ class Condition(NamedTuple):
     """
 
     write: str
-    """What writes: the database's `label`, or the kind of write and the table. A check has ` check` behind it."""
+    """What writes: the database's `label`, or the kind of write and the table. A check has ` check of <table>` behind
+    it."""
     test: str
 
     def __str__(self) -> str:
@@ -259,7 +260,7 @@ class Database:
         condition, label = request.get("ConditionExpression"), ""
         if write and condition is not None:
             label = self.label or f"{write} {request['TableName']}"
-            label += " check" if write == "ConditionCheck" else ""
+            label += f" check of {request['TableName']}" if write == "ConditionCheck" else ""
         without = frozenset(each.test for each in self.without if each.write == label)
         names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
         change, projection = request.get("UpdateExpression"), request.get("ProjectionExpression")

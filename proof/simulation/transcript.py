@@ -187,7 +187,7 @@ def _details(operation: op.Operation) -> str:
             return _record_change(old, new)
         case op.WriteRecordCopy(old, new):
             return _record_change(old.original if old else None, new.original)
-        case op.WriteRegister(old, new):
+        case op.WriteRegister(old=old, new=new):
             return _change(old, new)
         case op.WriteCopy(old, new):
             return _change(old.original if old else None, new.original)

@@ -109,7 +109,7 @@ MUST: dict[str, list[Request]] = {
     ],
     "coordinate": [
         *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DeleteItem DescribeTable", table("layouts")),
-        *requests("dynamodb:GetItem PutItem Scan DescribeTable", table("mirror")),
+        *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DescribeTable", table("mirror")),
         *requests(
             "dynamodb:GetItem PutItem UpdateItem Scan DeleteItem DescribeTable",
             *(name for name in (*ALL_TABLES, *GONE) if name.endswith("-counters")),

@@ -21,9 +21,6 @@ from ..protocol.model import (
 
 Attributes = dict[str, Any]
 
-NOT_COMPARED = frozenset({"counter"})
-"""Attributes that a write doesn't compare: the key."""
-
 T = TypeVar("T")
 
 
@@ -60,9 +57,7 @@ REGISTER_NAMES = tuple(attribute for _, attribute, _ in SCHEMAS[Register])
 """The attributes of a register."""
 
 
-def attributes_of(
-    stored: DeploymentRecord | Admitted | Register | Copy[DeploymentRecord] | Copy[Register],
-) -> Attributes:
+def attributes_of(stored: DeploymentRecord | Admitted | Register | Copy[Any]) -> Attributes:
     """Encode what a table of the home region has, with its key."""
     if isinstance(stored, Copy):
         return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}

@@ -21,7 +21,7 @@ from global_integers_core.records import (
 )
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, ItemState
+from ..protocol.model import MAX_PAST, Absent, Admitted, Copy, ItemState
 from ..protocol.refusals import unreadable
 from . import encoding
 from .calls import Clients, Reachability, Shared, held, retried
@@ -107,14 +107,11 @@ class Store:
                 return held(lambda: client.call("PutItem", written))
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, encoding.register_of)
-            case op.WriteRegister(old, new, admitted):
-                check: dict[str, Any] = {"TableName": self._layouts, "Key": {"counter": {"S": ADMITTED_KEY}}}
-                if admitted is None:
-                    check["ConditionExpression"] = "attribute_not_exists(layoutsId)"
-                else:
-                    check |= _unchanged(encoding.attributes_of(admitted), [])
+            case op.WriteRegister(old, new, admitted, copy):
+                checks = [_check(self._layouts, ADMITTED_KEY, admitted)]
+                checks += [] if copy == "any" else [_check(self._mirror, RECORD_KEY, copy)]
                 written = replacement(self._layouts, old and encoding.attributes_of(old), encoding.attributes_of(new))
-                return _together(client, {"ConditionCheck": check}, {"Put": written})
+                return _together(client, *checks, {"Put": written})
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, encoding.copy_of(encoding.register_of))
             case op.ScanRegisters():
@@ -326,17 +323,21 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
     """
-    put: dict[str, Any] = {"TableName": table, "Item": new}
+    added = [name for name in new if name not in (old or new)]
+    return {"TableName": table, "Item": new, **_unchanged(old, added)}
+
+
+def _check(table: str, key: str, old: Admitted | Copy[Admitted] | None) -> dict[str, Any]:
+    """Return the part of a transaction that fails unless what has this key is still `old`."""
+    unchanged = _unchanged(old and encoding.attributes_of(old))
+    return {"ConditionCheck": {"TableName": table, "Key": {"counter": {"S": key}}, **unchanged}}
+
+
+def _unchanged(old: Attributes | None, added: Sequence[str] = ()) -> dict[str, Any]:
     if old is None:
-        put["ConditionExpression"] = "attribute_not_exists(#counter)"
-        put["ExpressionAttributeNames"] = {"#counter": "counter"}
-        return put
-    added = [name for name in new if name not in old and name not in encoding.NOT_COMPARED]
-    return {**put, **_unchanged(old, added)}
-
-
-def _unchanged(old: Attributes, added: Sequence[str]) -> dict[str, Any]:
-    compared = {name: value for name, value in old.items() if name not in encoding.NOT_COMPARED}
+        condition = "attribute_not_exists(#counter)"
+        return {"ConditionExpression": condition, "ExpressionAttributeNames": {"#counter": "counter"}}
+    compared = {name: value for name, value in old.items() if name != "counter"}
     tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
     return {
         "ConditionExpression": " AND ".join(tests),

@@ -32,7 +32,8 @@ A run may stop anywhere; the next one continues. Several runs may race: the regi
 again.
 
 A deleted counter keeps its register for ever, in an epoch without regions. Its limit lies at or above all that was
-minted. Its items are held. Created again, it begins the next epoch above that limit.
+minted. Its items are held, and a table without one gets one that shows the limit. Created again, it begins the next
+epoch above that limit.
 
 The identity of tables
 ----------------------
@@ -49,8 +50,8 @@ After a loss
 - A register is lost together with its copy, or is older than some item. Then its limit is lost. The run that finds this
   out writes a register that says so, with the id of this loss, which is made of its random token. It gives nothing to
   any region. If everything at home is lost, that is done for every counter of the settings, and for every other one
-  that left a trace, before the first record is written. If Pulumi's state or any table has a trace, there is no first
-  record without an answer.
+  that left a trace, before the first record is written, and only while neither table has one. If Pulumi's state or any
+  table has a trace, there is no first record without an answer.
 - An answer is of one loss. It is admitted if every region shows what it has minted (`shows_no_trace`), or if it says
   above what nothing was minted: not below a ceiling that was found. Then each register that was lost by this loss goes
   on: every region answers, every item is brought into the register's epoch and fenced by one write, and the next base

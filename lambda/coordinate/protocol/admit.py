@@ -243,7 +243,8 @@ def _first(
                 raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
             marked.append(lost_register(begun, loss_id(token), left_of(*stored), now))
-        written = yield [op.WriteRegister(registers.get(each.counter), each, admitted) for each in marked]
+        same = copy and Copy(copy.original.admitted, copy.mirror_id)
+        written = yield [op.WriteRegister(registers.get(each.counter), each, admitted, same) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
         yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
         return AGAIN

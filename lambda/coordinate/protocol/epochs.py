@@ -24,13 +24,8 @@ def hold_items(register: Register, regions: Sequence[str], items: Items, ids: Id
     found = dict(zip(put, (yield [op.DescribeTable(region) for region in put]), strict=True))
     if len(put) < len(regions):  # another run has put an item meanwhile, so what is known is outdated
         return Observation(join(register, found), {}, {})
-    held = {region: held_in(state) for region in put}
+    held = {region: Item(0, 1, 0, state.epoch, fenced=True, held=state.held) for region in put}
     return Observation(join(register, found), {**items, **held}, {**ids, **found})
-
-
-def held_in(state: ItemState) -> Item:
-    """Return an item that was held where there was none."""
-    return Item(0, 1, 0, state.epoch, fenced=True, held=state.held)
 
 
 def apply_register(register: Register, step: Apply, items: Items, ids: Ids, token: str) -> Steps[bool]:

@@ -6,7 +6,7 @@ held. If it didn't, nothing was changed. An operation in a region may also be an
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from global_integers_core.lattice import Layout
 
@@ -88,11 +88,15 @@ class ReadRegister(Operation):
 
 
 class WriteRegister(Operation):
-    """Write a counter's register. Condition: it is still `old`, and what identifies the record is still `admitted`."""
+    """Write a counter's register. Condition: it is still `old`, and what identifies the record is still `admitted`.
+
+    Where no record is known, what identifies the record's copy must still be `copy`, too.
+    """
 
     old: Register | None
     new: Register
     admitted: Admitted | None
+    copy: Copy[Admitted] | Literal["any"] | None = "any"
 
 
 class ReadCopy(Operation):

@@ -151,8 +151,7 @@ def plan(
         if record.above is None and untraced(desired.everywhere, items, ids):
             return Unanswered()
     if not register.regions:
-        without = [name for name, item in items.items() if item is None and not isinstance(ids[name], Absent)]
-        return _plan_deleted(register, record, found, without, now, wanted=wanted)
+        return _plan_deleted(register, record, items, ids, now, wanted=wanted)
     if register.lost or asked.went_back == epoch:
         return End(doubted=not register.lost)
     # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
@@ -207,21 +206,19 @@ def plan(
 
 
 def _plan_deleted(
-    register: Register,
-    record: DeploymentRecord,
-    found: Mapping[str, Item],
-    without: Iterable[str],
-    now: int,
-    *,
-    wanted: bool,
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, wanted: bool
 ) -> Step:
-    """Return the step that keeps a counter deleted, or creates it again, above all that was minted."""
-    top = max((item.ceiling for item in found.values()), default=0)
+    """Return the step that keeps a counter deleted, or creates it again, above all that was minted.
+
+    Each table gets an item that is held. Where there was none, it has the limit, and is a trace: so the limit is known
+    as long as any table is.
+    """
+    top = max((item.ceiling for item in items.values() if isinstance(item, Item)), default=0)
     if top > register.limit and not register.lost:  # a restored table has brought it back, and may mint up to this
         return Change(replace(register, limit=top))
-    hold = [region for region, item in found.items() if item.held != DELETED]
-    if not register.lost:  # every table shows its limit, whatever else is lost later
-        hold += without
+    hold = [name for name, item in items.items() if isinstance(item, Item) and item.held != DELETED]
+    if not register.lost:
+        hold += [name for name, item in items.items() if item is None and not isinstance(ids[name], Absent)]
     if hold:
         return Apply(hold=tuple(hold))
     if record.answers(register):

@@ -129,16 +129,17 @@ def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Func
 
 
 def _limit_stays(plan_deleted: Function) -> Function:
-    def seen(register: Register, record: DeploymentRecord, found: Any, *args: Any, wanted: bool) -> Any:
-        low = found if register.lost else _changed(found, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
+    def seen(register: Register, record: DeploymentRecord, items: Any, *args: Any, wanted: bool) -> Any:
+        low = items if register.lost else _changed(items, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
         return plan_deleted(register, record, low, *args, wanted=wanted)
 
     return seen
 
 
 def _only_where_it_was(plan_deleted: Function) -> Function:
-    def seen(register: Register, record: DeploymentRecord, found: Any, _: Any, now: int, *, wanted: bool) -> Any:
-        return plan_deleted(register, record, found, (), now, wanted=wanted)
+    def seen(register: Register, record: DeploymentRecord, items: Any, *args: Any, wanted: bool) -> Any:
+        there = {region: item for region, item in items.items() if item is not None}
+        return plan_deleted(register, record, there, *args, wanted=wanted)
 
     return seen
 

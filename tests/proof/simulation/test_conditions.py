@@ -17,7 +17,7 @@ MOST = 20_000
 
 BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
     "Mint: issued < ceiling": (MintedTwice, 0),
-    "WriteRegister check: unchanged": (Unasked, 6),
+    "WriteRegister check of layouts: unchanged": (Unasked, 6),
     "Mint: stride = :stride": (MintedTwice, 2),
     "Mint: ceiling = :ceiling": (MintedTwice, 2),
     "Mint: issued <= :last": (MintedTwice, 1),

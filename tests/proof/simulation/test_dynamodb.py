@@ -331,7 +331,7 @@ def test_what_a_replacement_compares_is_one_condition(database: Database, client
     put = {"Put": replacement(TABLE, old, new)}
     fails = part("ConditionCheck", "c2", ConditionExpression="#n = :n", ExpressionAttributeNames={"#n": "n"})
     fails["ConditionCheck"]["ExpressionAttributeValues"] = {":n": {"N": "1"}}
-    both = [Condition(f"ConditionCheck {TABLE} check", "unchanged"), Condition(f"Put {TABLE}", "unchanged")]
+    both = [Condition(f"ConditionCheck {TABLE} check of {TABLE}", "unchanged"), Condition(f"Put {TABLE}", "unchanged")]
     for without, reasons in zip((None, *both), ("CC", "C-", "-C"), strict=True):
         database.without = frozenset({without} if without else ())
         with refused("TransactionCanceled") as failed:

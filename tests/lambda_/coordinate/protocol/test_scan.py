@@ -146,18 +146,22 @@ def test_a_counter_of_which_only_items_are_left_is_lost(stray: bool) -> None:
         ({}, {"held": ""}, True),
         ({}, {"held": "a run's"}, True),
         ({}, {"ceiling": 501}, True),  # a restored table has brought it back
+        ({}, None, True),  # this table shows no limit
         ({"lost": "loss-1"}, {}, False),  # nobody asks for it
+        ({"lost": "loss-1"}, None, False),  # nobody knows it
     ],
 )
 def test_a_deleted_counter_is_no_work_once_its_items_are_held(
-    changes: dict[str, Any], item: dict[str, Any], work: bool
+    changes: dict[str, Any], item: dict[str, Any] | None, work: bool
 ) -> None:
     seen = world("c")
     deleted = register(epoch=4, limit=500, counter="deleted", **changes)
     seen.registers["deleted"] = deleted
     seen.copies["deleted"] = Copy(deleted, "mirror 1")
     held = Item(500, 2, 500, 4, fenced=True, held=DELETED)
-    seen.items("b")["deleted"] = replace(held, **item)
+    seen.items("a")["deleted"] = held
+    if item is not None:
+        seen.items("b")["deleted"] = replace(held, **item)
 
     found = read_items(seen, counters=["c"])
     assert ({*found.reconciled}, "deleted" in found.unreconciled) == ({"c"}, work)
