@@ -68,7 +68,7 @@ class Gone(Frozen):
 
 
 class Lost(Frozen):
-    """A region has an item that the register hasn't given: the register that has given it is lost."""
+    """The register is lost that has given a region its item, or a lost one is back that was answered already."""
 
 
 class Unanswered(Frozen):
@@ -141,7 +141,8 @@ def plan(
     if register.lost and register.regions and asked.delete:  # that matters only if it is created again
         return Change(replace(register, regions=(), ids=()))
     if register.lost and not record.answers(register) and (register.regions or wanted):
-        return Unanswered()
+        # What answered this loss once is no answer if somebody has put the register back since.
+        return Lost() if desired.recovery and desired.recovery.loss == register.lost else Unanswered()
     if any(item.epoch > epoch for item in found.values()):
         return Lost()
     if record.answers(register):

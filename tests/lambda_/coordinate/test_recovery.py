@@ -250,6 +250,30 @@ def test_an_item_ahead_of_its_register_is_a_loss_too(stack: Stack, ask: Ask) -> 
     minted.everywhere()
 
 
+def test_a_lost_register_that_is_put_back_is_lost_once_more(stack: Stack, ask: Ask) -> None:
+    """More was minted since, so what answered it once is no answer."""
+    minted = Minted(ask)
+    laid_out()
+    minted.everywhere()
+    lose_register(stack, "integers")
+    first = {"loss": loss_in(refusal(headroom=5))}
+    backups = {table: backup(stack, HOME, table) for table in (stack.layouts, stack.mirror)}
+    deploy(headroom=5, recovery=first)
+    minted.everywhere()
+    for table, records in backups.items():
+        (lost,) = [each for each in records if each["counter"]["S"] == "integers"]
+        stack.aws.client("dynamodb", HOME).put_item(TableName=table, Item=lost)
+    for region in REGIONS:
+        recreate(stack, region, stack.counters)
+
+    with pytest.raises(CoordinatorError) as refused:
+        scheduled_run()
+    second = {"loss": loss_in(str(refused.value)), "above": 2 * FIRST}
+    assert second["loss"] != first["loss"]
+    deploy(headroom=5, recovery=second)
+    minted.everywhere()
+
+
 def test_every_region_must_answer_until_what_was_lost_is_found_again(stack: Stack, ask: Ask) -> None:
     minted = Minted(ask)
     laid_out()
