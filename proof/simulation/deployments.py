@@ -79,6 +79,8 @@ class SimulatedPulumi:
         self._random = random
         self.counters = counters
         """Those of the settings."""
+        self.check: Sequence[str] = ()
+        """The counter that health checks read, unless it is left out: every deployment has it behind its own."""
         self.tables: dict[str, str] = {}
         """The regions that it has made, and the ids of their tables, as its state has them."""
         self.first = ""
@@ -131,7 +133,7 @@ class SimulatedPulumi:
         asked = desired(
             settings.regions,
             settings.leaving,
-            counters=self.counters,
+            counters=[*self.counters, *self.check],
             floors=settings.floors,
             layouts_label=world.layouts.id,
             first=self.first,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import Copy, Deploy, Refused, Register
@@ -21,6 +21,7 @@ from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, Sched
 from mint.model import CeilingReached, WentBackwards
 
 from global_integers_core.lattice import MAX_ABOVE
+from global_integers_core.names import CHECK_COUNTER
 
 from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
 from .coordinator import SimulatedCoordinator
@@ -106,6 +107,7 @@ class RandomSchedule:
         self.minted = (*self.counters, "e") if self.rates["create or delete"] else self.counters
         """The counters of the settings, and one that a caller creates."""
         self.pulumi = SimulatedPulumi(self.world, random, self.counters)
+        self.pulumi.check = _one_of(Dice(f"check {seed}"), 0.25, (CHECK_COUNTER,)) or ()
         self.runs: list[SimulatedCoordinator] = []
         self.started = 0
         self.begun: dict[SimulatedCoordinator, int] = {}
@@ -679,5 +681,5 @@ class RandomSchedule:
         return bool(regions)
 
 
-def _one_of(random: Random, chance: float, *rates: float) -> float:
+def _one_of(random: Random, chance: float, *rates: T) -> T | Literal[0]:
     return random.choice(rates) if random.random() < chance else 0

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from coordinate.protocol import admit, epochs, plan, reconcile, scan
+from coordinate.protocol import admit, epochs, plan, reconcile, run, scan
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import (
@@ -170,6 +170,10 @@ def _same_token(ending: Function) -> Function:
     return ended
 
 
+def _no_counter(_: Any) -> Any:
+    return ""
+
+
 def _is_whole(_: DeploymentRecord) -> op.Steps[bool]:
     yield from ()
     return True
@@ -202,6 +206,7 @@ PROTOCOL: Patches = {
     ),
     "deleted: the limit is raised": ((plan,), "_plan_deleted", _limit_stays),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
+    "check counter: comes last": ((run,), "CHECK_COUNTER", _no_counter),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),

@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Copy, Refused
-from coordinate.protocol.run import Create, Grant, RunResult, run
+from coordinate.protocol.run import Create, Grant, RunResult, ScheduledRun, run
 
+from global_integers_core.names import CHECK_COUNTER
 from proof.simulation.checks import CheckedWorld, MintedTwice
-from proof.simulation.coordinator import SimulatedCoordinator
+from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from proof.simulation.deployments import answer_to
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.proof.simulation.rules import taken_out
@@ -44,6 +46,13 @@ def answer(world: CheckedWorld, regions: Iterable[str], loss: str, above: int | 
     """Return the deployment of these regions that answers a loss."""
     recovery = {"loss": loss} if above is None else {"loss": loss, "above": above}
     return deployment(world, [*regions], world.new_id("answer"), recovery=recovery)
+
+
+def loss_of(refused: SimulatedCoordinator, world: CheckedWorld) -> str:
+    """Return the id of the loss that a deployment is refused for."""
+    with pytest.raises(Refused) as refusal:
+        refused.finish(world.carry_out)
+    return str(answer_to(str(refusal.value))["loss"])
 
 
 def finish(*runs: SimulatedCoordinator, world: CheckedWorld) -> None:
@@ -259,12 +268,40 @@ def a_deleted_counter_without_its_tables() -> None:
         scheduled_run(world, world.new_id("healing"))
     for name in ("layouts", "mirror"):
         world.lose(name, "recreated", Random(0))
-    with pytest.raises(Refused) as refusal:
-        deployment(world, "ab", "finding").finish(world.carry_out)
-    loss = str(answer_to(str(refusal.value))["loss"])
+    loss = loss_of(deployment(world, "ab", "finding"), world)
     answer(world, "ab", loss).finish(world.carry_out)
     world.warm.clear()
     create(world)
+    mint(world)
+
+
+def a_run_that_heals_half_a_table() -> None:
+    """The only table is new, and has all but the deleted counter's item. Then all at home is lost."""
+    world = CheckedWorld()
+    world.make_table("a")
+    counters = ("c", CHECK_COUNTER)
+    deployment(world, "a", "first", counters=counters).finish(world.carry_out)
+    create(world)
+    mint(world)
+    delete(world)
+    world.lose("a", "recreated", Random(0))
+
+    def all_but_e(operation: op.Operation) -> Any:
+        if isinstance(operation, op.HoldItem) and operation.counter == "e":
+            raise Conflict
+        return world.carry_out(operation)
+
+    healing = SimulatedCoordinator(run(ScheduledRun(), "healing", RunResult()))
+    for _ in range(200):
+        if not healing.ended:
+            healing.step(all_but_e)
+    for name in ("layouts", "mirror"):
+        world.lose(name, "recreated", Random(0))
+    loss = loss_of(deployment(world, "a", "finding", counters=counters), world)
+    with suppress(Refused):
+        deployment(world, "a", "answer", counters=counters, recovery={"loss": loss}).finish(world.carry_out)
+        create(world)
+    world.warm.clear()
     mint(world)
 
 
@@ -280,6 +317,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "trace: as many as the layout has regions": (a_region_left_out, MintedTwice),
     "deleted: the limit is raised": (a_deleted_counter_in_a_restored_table, MintedTwice),
     "deleted: in every table": (a_deleted_counter_without_its_tables, MintedTwice),
+    "check counter: comes last": (a_run_that_heals_half_a_table, MintedTwice),
     "copy: put back if it is ahead": (an_older_register, MintedTwice),
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),

@@ -75,9 +75,6 @@ def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
     assert {*found.reconciled} == {"here", "-check"}
     assert {*found.unreconciled} == {"elsewhere", "uncopied", "lost", "new"}
 
-    seen.make("a")
-    assert [*read_items(seen).unreconciled][-1] == "-check", "until it is there, the table is new to callers"
-
 
 def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     seen = world("fine")
