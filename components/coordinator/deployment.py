@@ -95,7 +95,7 @@ BOTH_LOST = "the layouts table and the mirror were lost"
 
 ASKS = f"{BOTH_LOST}: the coordinator will say how to answer (docs/runbook.md#two-losses-at-once)"
 
-ANSWERED = f"{BOTH_LOST}: counters go on by the answer in recovery"
+ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery, and counters go on by it"
 
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 

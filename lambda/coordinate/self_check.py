@@ -36,7 +36,7 @@ def check_self(arn: str, version: str, build: str, carry_out: CarryOut, function
     for table, read in {"counters": op.ReadItem, "receipts": op.ReadRecorded}.items():
         answers = [carry_out(read(region, CHECK_COUNTER)) for region in regions]
         if answers and all(answer in (Absent.UNREACHABLE, Absent.GONE) for answer in answers):
-            raise refusals.unusable(f"the {table} table of any region", Absent.UNREACHABLE.value)
+            raise refusals.unusable(f"the {table} table of any region", answers[0].value)
     _check_aliases(regions, functions)
     if version.isdigit():
         _move(arn, version)

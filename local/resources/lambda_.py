@@ -321,10 +321,10 @@ def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
 def phase(register: dict[str, Any]) -> str:
     """Return a counter's epoch in words, and the regions that don't mint in it yet; `DELETED` if there is none."""
     try:
-        if loss := register["lost"]["S"]:
-            return f"its register is lost ({loss}); regions mint what they still have"
         if not register["regions"]["L"]:
             return DELETED
+        if loss := register["lost"]["S"]:
+            return f"its register is lost ({loss}); regions mint what they still have"
         epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
         regions = [region["S"] for region in register["regions"]["L"]]
         ids = register.get("ids", {}).get("L", ())

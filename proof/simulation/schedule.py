@@ -408,7 +408,8 @@ class RandomSchedule:
                 back = [REGISTERS(items[counter]) for items in world.backups.get("layouts", []) if counter in items]
                 here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
                 present = world.registers.get(counter)
-                silent = present and world.unreachable & {*present.regions}  # nobody could know what they were given
+                # With a region's item out of sight, or lost, too, nobody could know what it was given.
+                silent = self.losses > 2 or (present and world.unreachable & {*present.regions})
                 if here and counter in world.copies and not silent:
                     world.registers[counter] = old = answering.choice(here)
                     world.copies[counter] = Copy(old, world.mirror.id)

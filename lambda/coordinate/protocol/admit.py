@@ -133,7 +133,7 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
     asked = [each for each in lost if each.lost == recovery.loss]
     if not asked:
-        others = {each.lost for each in lost} - {record.answered}
+        others = {each.lost for each in lost if each.regions} - {record.answered}
         if others and recovery.loss != record.answered:
             raise refusals.another_loss(recovery.loss, others)
         return record

@@ -37,10 +37,10 @@ def lost_everything(
 def lost(counter: str, register: Register, items: Items, without: Sequence[str]) -> Refused:
     """Return the refusal of a counter whose limit is lost, until that is answered. `without` as above."""
     found = [f"{region} has an item of epoch {item.epoch}" for region, item in items.items() if isinstance(item, Item)]
+    meanwhile = "Regions go on minting what they still have." if register.regions else "The counter was deleted."
     return Refused(
         f"{counter}: its register and the copy of it were lost, or are older than its items "
-        f"({', '.join(found) or 'there are none'}). Regions go on minting what they still have. "
-        f"{answer(register.lost, without)}"
+        f"({', '.join(found) or 'there are none'}). {meanwhile} {answer(register.lost, without)}"
     )
 
 
