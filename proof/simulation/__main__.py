@@ -31,10 +31,12 @@ def main() -> None:
     arguments = parser.parse_args()
     chunks = -(-arguments.schedules // CHUNK)
     total = 0
-    print(f"{chunks * CHUNK} schedules from seed {arguments.first}; in every second {CHUNK}, two tables may be lost")
+    print(
+        f"{chunks * CHUNK} schedules from seed {arguments.first}; in each {CHUNK}, one, two or three tables may be lost in turn"
+    )
     with ProcessPoolExecutor() as pool:
         firsts = [arguments.first + CHUNK * chunk for chunk in range(chunks)]
-        for done, (minted, wrong) in zip(count(1), pool.map(search, firsts, (1 + n % 2 for n in range(chunks)))):
+        for done, (minted, wrong) in zip(count(1), pool.map(search, firsts, (1 + n % 3 for n in range(chunks)))):
             total += minted
             if wrong is not None:
                 pool.shutdown(cancel_futures=True)

@@ -47,7 +47,7 @@ class Losses:
     role: bool
     """Whether the coordinator's role is the one of before. Regions accept a new one only after a while."""
     answered: bool
-    """Whether a low floor and the answer to an earlier loss stand in the settings."""
+    """Whether a low floor and the answer to an earlier loss stand in the settings, after all tables were lost once."""
     warm: bool
     """Whether the functions still run that have minted before."""
 
@@ -188,7 +188,11 @@ def _built(number: int, answered: bool) -> bytes:
     assert stack.schedule() == stack.delete("x") == stack.schedule() == ""
     stack.floors = {"*": 20}
     assert stack.up() == ""
-    if answered:  # a loss that was answered; floor and answer stay in the settings
+    if answered:  # tables that were healed, and a loss that was answered; floor and answer stay in the settings
+        for name in names:
+            world.lose(name, "recreated", Random(0))
+            world.warm.clear()
+            assert stack.schedule() == ""
         for name in ("layouts", "mirror"):
             world.lose(name, "recreated", Random(0))
         assert stack.up() != ""

@@ -56,7 +56,7 @@ class RandomSchedule:
     """A schedule that its seed decides. `without` is the condition that is taken out (see `world.py`).
 
     `losses` is how many tables may be lost before the first one is repaired. With 1, all must reconcile without an
-    operator. With 2, a floor may be needed in the end.
+    operator. With more, an answer may be needed in the end.
     """
 
     def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
