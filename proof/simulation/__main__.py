@@ -31,9 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chunks = -(-arguments.schedules // CHUNK)
     total = 0
-    print(
-        f"{chunks * CHUNK} schedules from seed {arguments.first}; in each {CHUNK}, one, two or three tables may be lost in turn"
-    )
+    print(f"{chunks * CHUNK} schedules from seed {arguments.first}; one, two or three tables may be lost, {CHUNK} each")
     with ProcessPoolExecutor() as pool:
         firsts = [arguments.first + CHUNK * chunk for chunk in range(chunks)]
         for done, (minted, wrong) in zip(count(1), pool.map(search, firsts, (1 + n % 3 for n in range(chunks)))):

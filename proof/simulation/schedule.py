@@ -396,6 +396,7 @@ class RandomSchedule:
         world, answering = self.world, self.answering
         if not (world.record_copy and world.record):
             return
+        out_of_sight = {*self.lost, *world.denied, *world.unreachable}
         world.home_lost += 1
         self.lost["layouts"] = self.lost["mirror"] = world.now
         match answering.randrange(3):
@@ -407,14 +408,23 @@ class RandomSchedule:
                 counter = answering.choice(self.minted)
                 back = [REGISTERS(items[counter]) for items in world.backups.get("layouts", []) if counter in items]
                 here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
-                present = world.registers.get(counter)
-                # With a region's item out of sight, or lost, too, nobody could know what it was given.
-                silent = self.losses > 2 or (present and world.unreachable & {*present.regions})
-                if here and counter in world.copies and not silent:
+                # With a region's item out of sight, nobody could know what it was given.
+                if here and counter in world.copies and not out_of_sight:
                     world.registers[counter] = old = answering.choice(here)
                     world.copies[counter] = Copy(old, world.mirror.id)
+                    self._look()
             case _:
                 world.record = world.record_copy = None
+
+    def _look(self) -> None:
+        """Carry out a scheduled run at once, while nothing goes wrong. All others stay where they are."""
+        rates = dict(self.rates)
+        self.rates.update(dict.fromkeys(rates, 0))
+        looking = self._start(ScheduledRun())
+        while not looking.ended:
+            self.world.now += 1
+            self._advance(looking)
+        self.rates.update(rates)
 
     def _lose_records(self) -> None:
         """Lose a receipts table. Nothing has to be done about it: only the past is forgotten."""

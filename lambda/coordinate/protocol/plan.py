@@ -151,6 +151,9 @@ def plan(
             return MustAnswer(silent)
         if record.above is None and untraced(desired.everywhere, items, ids):
             return Unanswered()
+    top = max((item.ceiling for item in found.values()), default=0)
+    if top > register.limit and not register.lost:  # a restored table, or an older register: that much may be minted
+        return Change(replace(register, limit=top))
     if not register.regions:
         return _plan_deleted(register, record, items, ids, now, wanted=wanted)
     if register.lost or asked.went_back == epoch:
@@ -214,16 +217,13 @@ def _plan_deleted(
     Each table gets an item that is held. Where there was none, it has the limit, and is a trace: so the limit is known
     as long as any table is.
     """
-    top = max((item.ceiling for item in items.values() if isinstance(item, Item)), default=0)
-    if top > register.limit and not register.lost:  # a restored table has brought it back, and may mint up to this
-        return Change(replace(register, limit=top))
     hold = [name for name, item in items.items() if isinstance(item, Item) and item.held != DELETED]
     if not register.lost:
         hold += [name for name, item in items.items() if item is None and not isinstance(ids[name], Absent)]
     if hold:
         return Apply(hold=tuple(hold))
     if record.answers(register):
-        return Change(deleted(register, max(record.above or 0, top)))
+        return Change(deleted(register, record.above or 0))
     if not wanted:
         return Gone()
     base = max(register.limit + 1, record.desired.floor(register.counter))

@@ -128,12 +128,12 @@ def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Func
     return patched
 
 
-def _limit_stays(plan_deleted: Function) -> Function:
-    def seen(register: Register, record: DeploymentRecord, items: Any, *args: Any, wanted: bool) -> Any:
+def _limit_stays(plan: Function) -> Function:
+    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
         low = items if register.lost else _changed(items, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
-        return plan_deleted(register, record, low, *args, wanted=wanted)
+        return plan(register, record, low, *args)
 
-    return seen
+    return planned
 
 
 def _only_where_it_was(plan_deleted: Function) -> Function:
@@ -204,7 +204,7 @@ PROTOCOL: Patches = {
         "shows_no_trace",
         _traces(lambda _: {"stride": 1}),
     ),
-    "deleted: the limit is raised": ((plan,), "_plan_deleted", _limit_stays),
+    "limit: raised to what is found": ((reconcile, scan), "plan", _limit_stays),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "check counter: comes last": ((run,), "CHECK_COUNTER", _no_counter),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),

@@ -128,12 +128,13 @@ def late_copy(without: str | None) -> None:
     world = CheckedWorld(without)
     copies = first_deployed(world, WriteCopy)
     mint_all(world, "a", "b")
-    scheduled_run(world)  # raises the limit
+    world.unreachable = {"b"}
+    scheduled_run(world)  # raises the limit, and the ceiling in a
     mint_all(world, "a")
     for copy in copies:
         world.carry_out(copy)
     world.lose("layouts", "recreated", Random(0))
-    world.unreachable.add("a")
+    world.unreachable = {"a"}
     deployed(world, "b")
     mint_all(world, "a", "b")
 
