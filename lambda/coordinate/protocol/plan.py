@@ -155,7 +155,7 @@ def plan(
     if top > register.limit and not register.lost:  # a restored table, or an older register: that much may be minted
         return Change(replace(register, limit=top))
     if not register.regions:
-        return _plan_deleted(register, record, items, ids, now, wanted=wanted)
+        return _plan_deleted(register, record, items, ids, now, top, wanted=wanted)
     if register.lost or asked.went_back == epoch:
         return End(doubted=not register.lost)
     # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
@@ -210,7 +210,7 @@ def plan(
 
 
 def _plan_deleted(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, wanted: bool
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, top: int, *, wanted: bool
 ) -> Step:
     """Return the step that keeps a counter deleted, or creates it again, above all that was minted.
 
@@ -223,7 +223,7 @@ def _plan_deleted(
     if hold:
         return Apply(hold=tuple(hold))
     if record.answers(register):
-        return Change(deleted(register, record.above or 0))
+        return Change(deleted(register, max(record.above or 0, top)))
     if not wanted:
         return Gone()
     base = max(register.limit + 1, record.desired.floor(register.counter))
