@@ -16,7 +16,7 @@ CHECK_COUNTER = "-check"
 DELETED = "deleted"
 """What an item is `held` for if its counter is deleted. All else is the token of the run that holds it for a while."""
 
-LOSS_ID = re.compile(r"loss-[0-9a-f]{16}")
+LOSS_ID = re.compile(r"loss-[0-9a-f]{16}-[0-9]+")
 """What a refusal calls a loss, and the setting `recovery` answers. It is a text in YAML without quotes, too."""
 
 MAX_BLOCK = 100_000

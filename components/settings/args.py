@@ -105,10 +105,10 @@ class GlobalIntegersArgs:
     """Counter → integer, up to 2^52, at which a new counter begins. One that is below jumps up to it, and never goes
     back. `*` stands for all counters without one."""
     recovery: Setting[Mapping[str, Any]] = setting(
-        {}, wanted="loss and above", example={"loss": "loss-8f14e45fceea167a", "above": 120_000}
+        {}, wanted="loss and above", example={"loss": "loss-8f14e45fceea167a-7", "above": 120_000}
     )
-    """The answer to a [loss of two tables](runbook.md#two-losses-at-once). `loss` is its id in the refusal; `above`, if
-    that asks for it, an integer up to 2^53 − 2^32 above which nothing was ever minted."""
+    """The answer to a [loss of two tables](runbook.md#two-losses-at-once). `loss` is its id in the refusal; `above` an
+    integer up to 2^53 − 2^32 above which nothing was ever minted."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
     """Regions [being removed](runbook.md#remove-a-region). Their URLs return 410; their tables are no longer protected.
     A region neither here nor in `regions` is deleted."""

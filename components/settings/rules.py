@@ -89,6 +89,9 @@ def check_recovery(settings: Settings, findings: Findings) -> None:
     if "above" in settings.recovery:
         above = f"0 to {MAX_ABOVE} (2^53 − 2^32)"
         findings.integer("recovery.above", settings.recovery["above"], 0, MAX_ABOVE, above)
+    elif "loss" in settings.recovery and not unknown:
+        data = "add the largest integer that was ever minted, from your own data"
+        findings.add("recovery", f"has no above; {data}: {findings.example('recovery', RECOVERY)}")
 
 
 def _check_counter(name: str, counter: str, findings: Findings) -> None:

@@ -249,11 +249,11 @@ def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> 
             raise Refused(f"{where}{key}: there is no such key; did you mean {near[0]}?")
 
 
-def _counters(event: Mapping[str, Any], key: str, also: str = "") -> tuple[str, ...]:
+def _counters(event: Mapping[str, Any], key: str, also: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_counter(counter, key, also) for counter in _names(event, key)))
 
 
-def _counter(name: Any, key: str, also: str = "") -> str:
+def _counter(name: Any, key: str, also: str | None = None) -> str:
     if not isinstance(name, str) or (name != also and not COUNTER_NAME.fullmatch(name)):
         raise Refused(f"{key}: {name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
     return name
@@ -292,10 +292,10 @@ def _check_floors(floors: Any) -> None:
 def _check_recovery(recovery: Any) -> None:
     answer = cast("dict[str, Any]", recovery) if isinstance(recovery, dict) else {"": recovery}
     _check_keys(answer, ("loss", "above"), "recovery.")
-    if answer and (not isinstance(answer.get("loss"), str) or answer.keys() - {"loss", "above"}):
+    if answer and (not isinstance(answer.get("loss"), str) or "above" not in answer):
         raise Refused(
             f"recovery: {recovery!r} is neither {{}} nor the answer to a loss: its id as loss, and above what nothing "
             "was minted as above."
         )
-    if "above" in answer:
+    if answer:
         _integer(answer, "above", most=MAX_ABOVE, where="recovery.")

@@ -56,6 +56,8 @@ class CheckedWorld(World):
     """The highest epoch of any register so far."""
     backups: dict[str, list[Snapshot]] = field(default_factory=dict[str, "list[Snapshot]"], repr=False)
     """What each table had at every moment."""
+    before: dict[str, int] = field(default_factory=dict[str, int])
+    """How many backups are of tables that were lost, or of what a restored one had."""
     only_backups: set[str] = field(default_factory=set[str])
     """The tables of which no later backup is made."""
     lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
@@ -101,6 +103,7 @@ class CheckedWorld(World):
     def seen_to(self, region: str) -> None:
         """Note that a run has seen to a restored table: from the present epochs on, nothing repeats what it minted."""
         del self.restored[region]
+        self.before[region] = len(self.backups.get(region, ()))
         for counter, integer in self.unseen.pop(region, ()):
             register = self.registers.get(counter)
             if register is not None:
@@ -158,6 +161,7 @@ class CheckedWorld(World):
     def delete(self, name: str) -> None:
         """Delete a table with all that is in it. Nothing minted there is excepted any more."""
         super().delete(name)
+        self.before[name] = len(self.backups.get(name, ()))
         self.restored.pop(name, None)
         self.unseen.pop(name, None)
 
@@ -185,14 +189,14 @@ class CheckedWorld(World):
         the integers that are issued differ. With `any_epoch`, it is any earlier state in this table.
         """
         table, now = self.table(region), self.item(region, counter)
-        if table is None or now is None or now.table != table.id or now.fenced or now.held:
+        if table is None or now is None or region in self.restored or now.fenced or now.held:
             return False
-        states = [items[counter] for items in self.backups[region] if counter in items]
+        states = [items[counter] for items in self.backups[region][self.before.get(region, 0) :] if counter in items]
         decoded = [(state, found) for state in states if isinstance(found := ITEMS(state), Item)]
         older = [
             (state, found.issued)
             for state, found in decoded
-            if found.table == table.id and found.issued < now.issued
+            if found.issued < now.issued and not found.held
             if any_epoch or replace(found, issued=0, ceiling=0) == replace(now, issued=0, ceiling=0)
         ]
         if older:

@@ -168,13 +168,11 @@ def deployment_of(sent: str) -> Deploy:
     return request
 
 
-ASKED = re.compile(r"`recovery: \{loss: ([^,}]+)(, above)?")
+ASKED = re.compile(r"`recovery: \{loss: ([^,}]+), above")
 """What a refusal says about the answer to a loss."""
 
 
-def answer_to(refusal: str) -> dict[str, Any]:
-    """Return the answer that a refusal asks for, with `above` 0 if it needs a number; empty if it asks for none."""
+def loss_named(refusal: str) -> str:
+    """Return the id of the loss that a refusal asks to answer; "" if it asks for none."""
     found = ASKED.search(refusal)
-    if found is None:
-        return {}
-    return {"loss": found[1], "above": 0} if found[2] else {"loss": found[1]}
+    return found[1] if found else ""

@@ -25,7 +25,7 @@ from global_integers_core.names import CHECK_COUNTER
 
 from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
 from .coordinator import SimulatedCoordinator
-from .deployments import HEADROOM, WINDOW, SimulatedPulumi, SimulatedSettings, answer_to, deployment_of
+from .deployments import HEADROOM, WINDOW, SimulatedPulumi, SimulatedSettings, deployment_of, loss_named
 from .network import Network
 from .world import RECEIPTS, REGISTERS
 
@@ -99,8 +99,8 @@ class RandomSchedule:
         self.rates["back in time"] = 0 if losses < 2 else _one_of(answering, 0.3, 0.02, 0.1)
         self.floors: dict[str, int] = {}
         self.refusals: list[str] = []
-        self.said: Mapping[str, Any] = {}
-        """The answer that the last refusal of a loss asks for; `above` is there if it needs a number."""
+        self.said = ""
+        """The loss that the last refusal asks to answer."""
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
@@ -258,23 +258,20 @@ class RandomSchedule:
 
     def _hear(self, refusal: Refused) -> None:
         """Note what a refusal says of a loss, or raise `FalseAlarm` if there can't be one."""
-        found = answer_to(str(refusal))
+        found = loss_named(str(refusal))
         if found and not self.world.home_lost:
             raise FalseAlarm(str(refusal))
         self.said = found or self.said
 
-    def _answer(self, regions: Iterable[str]) -> Mapping[str, Any]:
-        """Return the operator's answer for a deployment of these regions, as the refusal and the runbook say.
+    def _answer(self) -> Mapping[str, Any]:
+        """Return the operator's answer, as the refusal and the runbook say.
 
-        Where a number is asked for, or a region is left out that may still mint, it is the largest integer in the
-        data, or what some region's status says that it may still mint.
+        It is the largest integer in the data, or what some region's status says that it may still mint.
         """
         world = self.world
-        if "above" not in self.said and not world.tables.keys() - {*regions}:
-            return self.said
         tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
         tops += [integer for _, integer in {*world.minted, *world.excepted}]
-        return {**self.said, "above": min(max([0, *tops]), MAX_ABOVE)}
+        return {"loss": self.said, "above": min(max([0, *tops]), MAX_ABOVE)}
 
     def _ask(self, counter: str, count: int) -> None:
         """Ask as a function does that has minted nothing, whatever runs are at work. It waits for nothing."""
@@ -336,7 +333,7 @@ class RandomSchedule:
             self.floors = floors
         settings = pulumi.change(regions, self.floors)
         if answers:
-            pulumi.recovery = self._answer([*settings.regions, *settings.leaving])
+            pulumi.recovery = self._answer()
         return replace(settings, recovery=pulumi.recovery)
 
     def _send(self, sent: str) -> None:
@@ -608,9 +605,8 @@ class RandomSchedule:
             raise Stuck(f"e can't be created: {run.result}")
         record = self.world.record
         assert record is not None
-        regions = [*record.desired.regions, *record.desired.leaving]
         settings = SimulatedSettings(record.desired.regions, record.desired.leaving, self.floors)
-        answers: tuple[Mapping[str, Any], ...] = (self._answer(regions), {})
+        answers: tuple[Mapping[str, Any], ...] = (self._answer(), {})
         for recovery in answers:
             self.world.now += 60
             sent = self.pulumi.up(replace(settings, recovery=recovery), self.pulumi.read(), refresh=False)
@@ -680,8 +676,8 @@ class RandomSchedule:
             world.now += 60
             settings = self.pulumi.change(regions, self.floors)
             if attempt and self.said:
-                self.pulumi.recovery = self._answer([*settings.regions, *settings.leaving])
-            before, self.said = self.said, dict[str, Any]()
+                self.pulumi.recovery = self._answer()
+            before, self.said = self.said, ""
             self._deploy(replace(settings, recovery=self.pulumi.recovery))
             self._finish()
             if not self.said and attempt:

@@ -158,7 +158,7 @@ def shown(value: Any) -> str:
             recovery = [f"recovery {shown(value.recovery)}"] if value.recovery else []
             return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors, *recovery])
         case Recovery(loss, above):
-            return loss if above is None else f"{loss} above {above}"
+            return f"{loss} above {above}"
         case Register():
             lost = [f"lost by {value.lost}"] if value.lost else []
             if not value.regions:
@@ -343,9 +343,8 @@ class Player:
         if copy and (read is None or read.layouts_id != home):
             read = copy.original  # it is about to be put back
         *floored, floor = parts.get("floor") or ["0"]
-        recovery: dict[str, Any] = {"loss": parts["recovery"][0]} if "recovery" in parts else {}
-        if "above" in parts:
-            recovery["above"] = int(parts["above"][0])
+        answered = "recovery" in parts
+        recovery = {"loss": parts["recovery"][0], "above": int(parts["above"][0])} if answered else {}
         asked = decoded(
             desired(
                 parts[""],

@@ -188,7 +188,7 @@ STORED: Mapping[str, Any] = {
     "admitted": attributes_of(record("a").admitted),
     "register": attributes_of(register("a")),
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
-    "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", table="a 1", past=(1, 1))),
+    "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", past=(1, 1))),
     "layouts": {"receipt": {}, **RECORDED.encode(Recorded((Layout(1, 1, ("a",)),), {0: 1}))},
 }
 """What the tables have → its attributes."""

@@ -30,10 +30,6 @@ Kind = tuple[Callable[[Any], dict[str, Any]], Callable[[Any], Any]]
 KINDS: dict[Any, Kind] = {
     str: (lambda text: {"S": text}, lambda found: intern(found["S"])),
     int: (lambda number: {"N": str(number)}, lambda found: int(found["N"])),
-    int | None: (
-        lambda number: {"NULL": True} if number is None else {"N": str(number)},
-        lambda found: int(found["N"]) if "N" in found else None,
-    ),
     bool: (lambda flag: {"BOOL": flag}, lambda found: found["BOOL"]),
     tuple[str, ...]: (regions_attribute, regions_of),
     tuple[str | None, ...]: (
@@ -105,8 +101,6 @@ def item_values(item: Item) -> Attributes:
         attributes["fenced"] = {"BOOL": True}
     if item.held:
         attributes["held"] = {"S": item.held}
-    if item.table:
-        attributes["table"] = {"S": item.table}
     if item.past is not None:
         attributes["pastEpoch"], attributes["pastIssued"] = ({"N": str(number)} for number in item.past)
     return attributes
@@ -123,14 +117,11 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
         epoch=int(attributes["epoch"]["N"]),
         fenced="fenced" in attributes,
         held=attributes["held"]["S"] if "held" in attributes else "",
-        table=intern(attributes["table"]["S"]) if "table" in attributes else "",
         past=last_past_issued(attributes),
     )
 
 
-ITEM_NAMES = (
-    "counter", "issued", "stride", "ceiling", "epoch", "fenced", "held", "table", "pastEpoch", "pastIssued"
-)  # fmt: skip
+ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "held", "pastEpoch", "pastIssued")
 """The attributes that `item_of` reads, and the key."""
 
 

@@ -161,12 +161,12 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
     DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
     """
     match operation:
-        case op.HoldItem(_, _, state, over, limit, table):
+        case op.HoldItem(_, _, state, over):
             values = {":true": TRUE, ":epoch": {"N": str(state.epoch)}, ":held": {"S": state.held}}
             sets = "SET epoch = :epoch, fenced = :true, held = :held"
             if over is None:
-                values |= {":limit": {"N": str(limit)}, ":one": {"N": "1"}, ":table": {"S": table}}
-                put = f"{sets}, issued = :limit, stride = :one, ceiling = :limit, #table = :table"
+                values |= {":zero": {"N": "0"}, ":one": {"N": "1"}}
+                put = f"{sets}, issued = :zero, stride = :one, ceiling = :zero"
                 return put, "attribute_not_exists(#counter)", values
             same, compared = _compared(over)
             past = [] if over.held else PAST
@@ -269,7 +269,7 @@ def record(
     table: str,
     key: Any,
     layouts: tuple[Layout, ...],
-    past: tuple[int, int] | None = None,
+    past: tuple[int, int] | None,
 ) -> bool:
     """Record layouts unless the record has some of this epoch or a later one. Return whether it was written.
 

@@ -16,10 +16,9 @@ Every write is conditional. No region gets integers before its register, and the
 1. Admit (`admit.py`). The record is replaced if it still has the token that the preview read. An outdated deployment, a
    floor for an unknown counter and a wrong answer to a loss are refused before any region changes. A lost record was
    put back by then, and lost registers say so.
-2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails,
-   the run stops here, and no region does. In every reachable region that may have integers of this epoch, the ceiling
-   is lowered, or stays, for good. Then the region's table is described: the fence counts only in the table that the
-   register names.
+2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails, no
+   region stops. In every reachable region that may have integers of this epoch, the ceiling is lowered, or stays, for
+   good. Then the region's table is described: the fence counts only in the table that the register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written.
 4. Hold. A region without an item gets one that is held, so it can't mint. Then the register gets the id of its table.
@@ -32,13 +31,12 @@ A run may stop anywhere; the next one continues. Several runs may race: the regi
 again.
 
 A deleted counter keeps its register for ever, in an epoch without regions. Its limit lies at or above all that was
-minted. Its items are held, and a table without one gets one that shows the limit. Created again, it begins the next
-epoch above that limit.
+minted. Every region has a held item of it. Created again, it begins the next epoch above that limit.
 
 The identity of tables
 ----------------------
 A recreated or restored table has another `TableId`. A register has the id of each region's table, and that of the
-layouts table in which it was written. A copy has the id of the mirror, an item that of the table where it was opened.
+layouts table in which it was written. A copy has the id of the mirror.
 An id that was read before an item could be that of a table which has been deleted since. So an item is read or written
 first, and then the table is described. A server without `TableId`, such as DynamoDB Local, has the time of creation.
 
@@ -47,15 +45,19 @@ After a loss
 - A lost or restored counters table: its id isn't the one in the register, so the epoch ends, above the limit and above
   all that was found. So does an epoch where some item of an earlier one reaches its base, wherever it stands.
 - A lost or restored layouts table: registers and record are put back from the mirror. A lost mirror is written anew.
-- A register is lost together with its copy, or is older than some item. Then its limit is lost. The run that finds this
-  out writes a register that says so, with the id of this loss, which is made of its random token. It gives nothing to
-  any region. If everything at home is lost, that is done for every counter of the settings, and for every other one
-  that left a trace, before the first record is written, and only while neither table has one. If Pulumi's state or any
-  table has a trace, there is no first record without an answer.
-- An answer is of one loss. It is admitted if every region shows what it has minted (`shows_no_trace`), or if it says
-  above what nothing was minted: not below a ceiling that was found. Then each register that was lost by this loss goes
-  on: every region answers, every item is brought into the register's epoch and fenced by one write, and the next base
-  lies above all fences and above the answer. Without a number, it counts only while every region still shows that.
+- A register whose limit is below some ceiling that was found is an older one: its limit is raised to that.
+- A register is lost together with its copy, or is of an earlier epoch than some item. Then its limit is lost. The run
+  that finds this out writes a register that says so, with the id of this loss, made of its random token and the number
+  of the record. It gives nothing to any region. If everything at home is lost, that is done for every counter of the
+  settings, and for every other one that left a trace, before the first record is written, and only while the record and
+  its copy are as they were read. If Pulumi's state or any table has a trace, there is no first record without an
+  answer.
+- An answer is of one loss. It says above what nothing was minted, which lies at or above every ceiling that was found.
+  Then each register that was lost by this loss goes on: every region answers, every item is brought into the register's
+  epoch and fenced by one write, and the next base lies above all fences and above the answer. A register that is put
+  back after its answer was used is lost once more.
+- No answer does without a number. What all tables show is not enough: one of them may be new, or lack a counter that
+  was throttled when it was healed, and only the registers could tell.
 
 Why no integer is minted twice
 ------------------------------

@@ -1,16 +1,16 @@
 """Admits a deployment, and keeps the record of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
 from . import operations as op
 from . import refusals
-from .epochs import left_of, lost_register, shows_no_trace
+from .epochs import left_of, lost_register
 from .model import (
     Absent,
     Admitted,
@@ -18,19 +18,18 @@ from .model import (
     Deploy,
     DeploymentRecord,
     DesiredState,
-    Item,
     Items,
+    Recovery,
     Refused,
     Register,
     Scanned,
+    highest,
     item_in,
     loss_id,
     where,
 )
 from .operations import Steps, one
 from .plan import beginning
-
-AGAIN: Literal["again"] = "again"
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
@@ -66,9 +65,9 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
                 if (yield from one(op.ReadRecord())) == record:
                     raise
                 continue  # another run was faster, and what was found is its work
-            if new is None:
+            if deployment is None:
                 return None
-            if new == AGAIN:
+            if new is None:
                 continue
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers existed than the mirror has.
@@ -118,18 +117,12 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
 
     One that answers nothing any more stays in the settings without harm.
     """
-    recovery, before = desired.recovery, record.desired
-    dropped = {*before.everywhere} - {*desired.everywhere}
-    changed = recovery is not None and recovery != before.recovery
-    if not changed and not (dropped and record.answered):
+    recovery = desired.recovery
+    if recovery is None or recovery == record.desired.recovery:
         return record
-    found = yield from one(op.ScanRegisters())
-    going_on = [each for each in found.values() if isinstance(each, Register) and record.answers(each)]
-    above = recovery.above if recovery and changed and recovery.loss == record.answered else record.above
-    if dropped and going_on and above is None:
-        raise refusals.must_answer(sorted(dropped), going_on[0].counter)  # no number says what they may mint
-    if recovery is None or not changed:
-        return record
+    registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
+    found: dict[str, Any] = {name: copy.original for name, copy in copies.items() if isinstance(copy, Copy)}
+    found |= registers  # one that wasn't put back yet is in the mirror
     lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
     asked = [each for each in lost if each.lost == recovery.loss]
     if not asked:
@@ -137,30 +130,20 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
         if others and recovery.loss != record.answered:
             raise refusals.another_loss(recovery.loss, others)
         return record
-    scans = yield from _scan_items(desired)
-    return (yield from _answer(desired, record, asked, scans))
+    return _answer(recovery, record, asked, (yield from _scan_items(desired)))
 
 
 def _answer(
-    desired: DesiredState, record: DeploymentRecord, lost: Iterable[Register], scans: Mapping[str, Scanned]
-) -> Steps[DeploymentRecord]:
+    recovery: Recovery, record: DeploymentRecord, lost: Sequence[Register], scans: Mapping[str, Scanned]
+) -> DeploymentRecord:
     """Return the record with the answer to a loss, which `lost` registers show. It covers what no table shows.
 
     Raises:
-        Refused: something shows no trace, and the answer has no number; or more was minted than it says.
+        Refused: more may have been minted than it says.
     """
-    recovery = desired.recovery
-    assert recovery is not None  # noqa: S101 (it was looked for)
-    ids = dict(zip(scans, (yield [op.DescribeTable(region) for region in scans]), strict=True))
-    lost = [*lost]
-    for register in lost:
-        items = _items(scans, register.counter)
-        missing = shows_no_trace(scans, items, ids)
-        if missing and recovery.above is None:
-            raise refusals.without_above(register.counter, recovery.loss, missing)
-        top = max((item.ceiling for item in items.values() if isinstance(item, Item)), default=0)
-        if recovery.above is not None and recovery.above < top:
-            raise refusals.too_low(register.counter, recovery, top)
+    least = highest(*(_items(scans, register.counter) for register in lost))
+    if recovery.above < least:
+        raise refusals.too_low(recovery, least)
     first_epoch = max([record.first_epoch, *(register.epoch for register in lost)])
     return replace(record, answered=recovery.loss, above=recovery.above, first_epoch=first_epoch)
 
@@ -183,12 +166,12 @@ def _first(
     layouts_id: str,
     mirror_id: str,
     token: str,
-) -> Steps[DeploymentRecord | Literal["again"] | None]:
-    """Return this layouts table's first record; None without a deployment.
+) -> Steps[DeploymentRecord | None]:
+    """Return this layouts table's first record; None without a deployment, or if it must be looked for again.
 
     It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, the
     register of every counter is lost, and that loss must be answered. Where registers don't say so yet, they are
-    written, and the answer is `AGAIN`.
+    written.
     """
     if deployment is not None:
         yield from _check(deployment)
@@ -242,27 +225,24 @@ def _first(
             if Absent.STRAY in stored[:2]:
                 raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
-            marked.append(lost_register(begun, loss_id(token), left_of(*stored), now))
+            marked.append(lost_register(begun, loss_id(token, new), left_of(*stored), now))
         same = copy and Copy(copy.original.admitted, copy.mirror_id)
         written = yield [op.WriteRegister(registers.get(each.counter), each, admitted, same) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
         yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
-        return AGAIN
+        return None
     (loss,) = losses
     if desired.recovery is None or desired.recovery.loss != loss:
-        ids = dict(zip(scans, (yield [op.DescribeTable(region) for region in scans]), strict=True))
-        without = [region for name in names for region in shows_no_trace(scans, _items(scans, name), ids)]
-        raise refusals.lost_everything(layouts_id, traces, loss, list(dict.fromkeys(without)))
-    answered = yield from _answer(desired, new, lost, scans)
+        least = highest(*(_items(scans, name) for name in names))
+        raise refusals.lost_everything(layouts_id, traces, loss, least)
+    answered = _answer(desired.recovery, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
-    return replace(answered, first_base=max(answered.first_base, (answered.above or 0) + 1))
+    return replace(answered, first_base=max(answered.first_base, answered.above + 1))
 
 
 def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
     """Return whether a register says here, and its copy, that it is lost."""
-    if not isinstance(register, Register) or register.layouts_id != layouts_id:
-        return False
-    return bool(register.lost) and copy == Copy(register, mirror_id)
+    return copy == Copy(register, mirror_id) and register.layouts_id == layouts_id and bool(register.lost)
 
 
 def _items(scans: Mapping[str, Scanned], counter: str) -> Items:
@@ -288,7 +268,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
             raise refusals.superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
-            done = replace(done, reconciled=True, report=report, answered="", above=None)  # nothing is lost any more
+            done = replace(done, reconciled=True, report=report, answered="", above=0)  # nothing is lost any more
         if present != done:
             yield [op.WriteRecord(present, done)]
         elif copy != Copy(done, mirror_id):

@@ -1,6 +1,6 @@
 """Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from . import operations as op
 from .history import record_layouts
 from .model import Absent, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
 from .operations import Observation, Steps
-from .plan import Apply, beginning, join, untraced, wanted_items
+from .plan import Apply, beginning, join, wanted_items
 
 ATTEMPTS = 5
 """How often a write is tried while other runs write the same item."""
@@ -28,7 +28,7 @@ def hold_items(register: Register, regions: Sequence[str], items: Items, ids: Id
     return Observation(join(register, found), {**items, **held}, {**ids, **found})
 
 
-def apply_register(register: Register, step: Apply, items: Items, ids: Ids, token: str) -> Steps[bool]:
+def apply_register(register: Register, step: Apply, items: Items, token: str) -> Steps[bool]:
     """Give regions what the register says, and close or hold what is to mint no more. Return whether all was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
@@ -41,9 +41,8 @@ def apply_register(register: Register, step: Apply, items: Items, ids: Ids, toke
     writes: list[op.Operation] = []
     for region, item in items.items():
         if region in step.hold:
-            over, table = (item.state, "") if isinstance(item, Item) else (None, str(ids[region]))
-            state = ItemState(register.epoch, DELETED)
-            writes.append(op.HoldItem(region, counter, state, over, register.limit, table))
+            over = item.state if isinstance(item, Item) else None
+            writes.append(op.HoldItem(region, counter, ItemState(register.epoch, DELETED), over))
         elif not isinstance(item, Item):
             continue
         elif region in step.raise_:
@@ -103,11 +102,11 @@ def recover(
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
     fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, token, into=True)
     described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
-    here = {region: id_ for region, id_ in described.items() if not isinstance(id_, Absent) and id_ == ids[region]}
-    fenced = {region: id_ for region, id_ in here.items() if region in fences}
+    here = {region: id_ for region, id_ in described.items() if region in fences and id_ == ids[region]}
+    fenced = {region: id_ for region, id_ in here.items() if not isinstance(id_, Absent)}
     if len(fenced) < len(found):
         return None
-    following = _following(register, record, fences, [record.above or 0], fenced, now)
+    following = _following(register, record, fences, [record.above], fenced, now)
     following = replace(following, preceding=0)  # nobody knows the layout of this epoch
     return Observation(following, {**items, **fences}, {**ids, **described})
 
@@ -192,18 +191,3 @@ def lost_register(new: Register, loss: str, known: Sequence[Register | Item], no
         limit=max([0, *(each.limit for each in registers)]),
         lost=loss,
     )
-
-
-def shows_no_trace(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
-    """Return the regions that may have minted what their table doesn't show, and in words whether another one may.
-
-    A table shows what its region has minted if the counter's item was opened in this very table. A region that isn't
-    among `regions` any more shows nothing: then the latest epoch has fewer items than its stride.
-    """
-    names = [*regions]
-    without = untraced(names, items, ids)
-    found = [item for region in names if region not in without and isinstance(item := items[region], Item)]
-    latest = max((item.epoch for item in found), default=0)
-    of_latest = [item for item in found if item.epoch == latest]
-    missing = any(len(of_latest) < item.stride for item in of_latest)
-    return without or ["a region that may not be in the settings any more"] * missing

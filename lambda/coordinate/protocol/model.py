@@ -40,8 +40,8 @@ class Recovery(NamedTuple):
 
     loss: str
     """Its id, as the refusal has printed it."""
-    above: int | None = None
-    """Nothing was ever minted above this; None where every region shows what it has minted."""
+    above: int
+    """Nothing was ever minted above this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class DeploymentRecord:
     answered: str = ""
     """The id of the loss that was answered, until all is reconciled. Registers that were lost by it go on, and no
     others."""
-    above: int | None = None
-    """That answer: nothing was minted above it; None if every region shows what it has minted."""
+    above: int = 0
+    """That answer: nothing was minted above it."""
     first_epoch: int = 1
     """The epoch with which a counter begins of which nothing is found: after a loss, above all that anyone has seen."""
     first_base: int = 1
@@ -217,8 +217,6 @@ class Item:
     """Whether the ceiling stays for this epoch."""
     held: str = ""
     """Why it can't mint: `DELETED`, or a token. While it is held, its ceiling is what was issued; "" if it isn't."""
-    table: str = field(default="", compare=False)
-    """The id of the table in which it was opened. In another table, it shows nothing."""
     past: tuple[int, int] | None = field(default=None, compare=False)
     """The epoch in which it was before, and the last integer issued in it. Only questions about owners need it."""
 
@@ -230,6 +228,12 @@ class Item:
 
 Items = Mapping[str, Item | Absent | None]
 """Region → one counter's item there; None if its table has none."""
+
+
+def highest(*items: Items) -> int:
+    """Return the largest ceiling: up to there, some region may mint; 0 if there is none."""
+    return max((item.ceiling for each in items for item in each.values() if isinstance(item, Item)), default=0)
+
 
 Scanned = Mapping[str, Item | Absent] | Absent
 """A region's items, by counter; or why there are none."""
@@ -256,9 +260,12 @@ Ids = Mapping[str, str | Absent]
 """Region → the id of its counters table."""
 
 
-def loss_id(run: str) -> str:
-    """Return the id of the loss that a run is the first to find. No other run has its random string."""
-    return f"loss-{run.partition('/')[0]}"
+def loss_id(run: str, record: DeploymentRecord) -> str:
+    """Return the id of the loss that a run is the first to find, while this record is admitted.
+
+    No other run has its random string. Once an answer is admitted, what it finds is another loss.
+    """
+    return f"loss-{run.partition('/')[0]}-{record.number}"
 
 
 class Refused(Exception):

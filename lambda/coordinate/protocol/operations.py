@@ -153,10 +153,6 @@ class HoldItem(Operation):
     counter: str
     state: ItemState
     over: ItemState | None
-    limit: int = 0
-    """What counts as issued where there was no item."""
-    table: str = ""
-    """The id of the table in which that is so, if it counts as a trace."""
 
 
 class OpenItem(Operation):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from global_integers_core.lattice import MAX_INTEGER, places
 from global_integers_core.names import DELETED
 
-from .model import Absent, DeploymentRecord, Frozen, Ids, Item, Items, Register
+from .model import Absent, DeploymentRecord, Frozen, Ids, Item, Items, Register, highest
 
 Tables = Mapping[str, str]
 """Region → the id of its counters table."""
@@ -72,7 +72,7 @@ class Lost(Frozen):
 
 
 class Unanswered(Frozen):
-    """The limit is lost, and that loss isn't answered: not yet, or without a number, and a table was lost since."""
+    """The limit is lost, and that loss isn't answered."""
 
 
 class MustAnswer(Frozen):
@@ -107,7 +107,7 @@ class Apply(Frozen):
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
     hold: tuple[str, ...] = ()
-    """The regions of a deleted counter's items that may still mint."""
+    """The regions where a deleted counter has no item, or one that may still mint."""
     pending: tuple[str, ...] = ()
     """As in `Reconciled`, after this step."""
 
@@ -149,9 +149,7 @@ def plan(
         silent = unanswering(desired.everywhere, items)
         if silent:
             return MustAnswer(silent)
-        if record.above is None and untraced(desired.everywhere, items, ids):
-            return Unanswered()
-    top = max((item.ceiling for item in found.values()), default=0)
+    top = highest(items)
     if top > register.limit and not register.lost:  # a restored table, or an older register: that much may be minted
         return Change(replace(register, limit=top))
     if not register.regions:
@@ -168,7 +166,7 @@ def plan(
     joining: dict[str, str] = {}
     steps: dict[str, list[str]] = {"open": [], "raise_": [], "close": []}
     issued: list[int] = []
-    for (region, wanted), known in zip(wanted_items(register).items(), register.ids, strict=True):
+    for (region, first), known in zip(wanted_items(register).items(), register.ids, strict=True):
         item, id_ = items[region], ids[region]
         if isinstance(item, Absent) or isinstance(id_, Absent):
             pending.append(region)
@@ -186,7 +184,7 @@ def plan(
             ends = True
         else:
             issued.append(item.issued)
-            if item.ceiling < wanted.ceiling:
+            if item.ceiling < first.ceiling:
                 steps["raise_"].append(region)
     if ends or register.regions != desired.regions or desired.floor(register.counter) > register.base:
         return End()
@@ -214,8 +212,7 @@ def _plan_deleted(
 ) -> Step:
     """Return the step that keeps a counter deleted, or creates it again, above all that was minted.
 
-    Each table gets an item that is held. Where there was none, it has the limit, and is a trace: so the limit is known
-    as long as any table is.
+    Each table gets an item that is held: so there is a trace of it as long as any table is there.
     """
     hold = [name for name, item in items.items() if isinstance(item, Item) and item.held != DELETED]
     if not register.lost:
@@ -223,7 +220,7 @@ def _plan_deleted(
     if hold:
         return Apply(hold=tuple(hold))
     if record.answers(register):
-        return Change(deleted(register, max(record.above or 0, top)))
+        return Change(deleted(register, max(record.above, top)))
     if not wanted:
         return Gone()
     base = max(register.limit + 1, record.desired.floor(register.counter))
@@ -236,11 +233,6 @@ def deleted(register: Register, limit: int = 0) -> Register:
     return replace(register, epoch=register.epoch + 1, regions=(), ids=(), limit=limit, preceding=0, lost="")
 
 
-def untraced(regions: Iterable[str], items: Items, ids: Ids) -> list[str]:
-    """Return the regions whose table doesn't show what they have minted: it has no item that was opened in it."""
-    return [name for name in regions if not isinstance(it := items[name], Item) or it.table != ids[name]]
-
-
 def unanswering(regions: Iterable[str], items: Items) -> tuple[str, ...]:
     """Return the regions that don't answer, or whose items can't be read."""
     return tuple(region for region in regions if items[region] in (Absent.UNREACHABLE, Absent.STRAY))
@@ -250,8 +242,8 @@ def wanted_items(register: Register) -> dict[str, Item]:
     """Return the item that each region of the layout begins the epoch with."""
     base, limit = register.base, register.limit
     return {
-        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch, table=id_ or "")
-        for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True)
+        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch)
+        for region, place in places(register.regions).items()
     }
 
 

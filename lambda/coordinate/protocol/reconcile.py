@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from . import operations as op
 from . import refusals
-from .epochs import apply_register, begin_next_epoch, hold_items, left_of, lost_register, recover, shows_no_trace
+from .epochs import apply_register, begin_next_epoch, hold_items, left_of, lost_register, recover
 from .model import Absent, Copy, DeploymentRecord, Item, Refused, Register, loss_id
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Asked, Change, End, Gone, Hold, Lost, MustAnswer, Reconciled, Unanswered, beginning, plan
@@ -122,14 +122,18 @@ class _State:
             return
         # If what is found is another run's work, that run has written the register, and this one's write fails.
         items, _ = yield from read_items(record.desired.everywhere, counter)
+        recorded = yield [op.ReadRecorded(region, counter) for region in items]
+        layouts = [layout for each in recorded if not isinstance(each, Absent) for layout in each or ()]
+        on_record = any(layout.epoch >= record.first_epoch for layout in layouts)  # others are of before an answer
         whole, reported = (yield from _whole(record)), record.has_reported(counter)
         may_create = self._asked.creates(counter, record)
-        old = register
-        if record.restored and whole and not reported:  # nothing was ever done by what the mirror has no copy of
-            may_create, old = may_create or register is not None, None
+        new, old = self._first(), register
+        if register is not None and record.restored and whole and not reported:
+            # Nothing was ever done by what the mirror has no copy of.
+            epoch, base = max(new.epoch, register.epoch + 1), max(new.base, register.limit + 1)
+            may_create, old, new = True, None, beginning(counter, record, epoch, base, self._now)
         left = left_of(old, copy, *items.values())
-        new = self._first()
-        if left or reported or not whole:
+        if left or reported or not whole or on_record:
             new = self._lost(left)
         elif not may_create:
             self.gone = True
@@ -142,7 +146,7 @@ class _State:
         return beginning(self._counter, record, record.first_epoch, base, self._now)
 
     def _lost(self, left: Sequence[Register | Item]) -> Register:
-        return lost_register(self._first(), loss_id(self._run), left, self._now)
+        return lost_register(self._first(), loss_id(self._run, self._record), left, self._now)
 
     def step(self, token: str) -> Steps[Outcome | Gone | None]:
         """Take the next step by what was found. Return the outcome, or None if there is more to do."""
@@ -155,8 +159,7 @@ class _State:
             case Gone() as gone:
                 return gone
             case Unanswered():
-                untraced = shows_no_trace(record.desired.everywhere, items, ids)
-                raise refusals.lost(self._counter, register, items, untraced)
+                raise refusals.lost(self._counter, register, items)
             case MustAnswer(silent):
                 raise refusals.must_answer(silent, self._counter)
             case Reconciled(pending):
@@ -164,7 +167,7 @@ class _State:
                     raise refusals.undeletable(self._counter, pending)
                 return Outcome(register, pending, self._created)
             case Apply() as applied:
-                done = yield from apply_register(register, applied, items, ids, token)
+                done = yield from apply_register(register, applied, items, token)
                 if done and register.regions and not asked.delete:
                     return Outcome(register, applied.pending, self._created)
             case Lost():

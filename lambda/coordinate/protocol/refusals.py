@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from global_integers_core.records import RECORD_KEY
 
-from .model import Item, Items, Recovery, Refused, Register, TooMany
+from .model import Item, Items, Recovery, Refused, Register, TooMany, highest
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
@@ -14,18 +14,16 @@ SHOWN = 10
 """How many lines of one kind are shown: traces, or refusals of counters."""
 
 
-def lost_everything(
-    layouts_id: str, traces: Mapping[str, Sequence[str]], loss: str = "", without: Sequence[str] = ()
-) -> Refused:
+def lost_everything(layouts_id: str, traces: Mapping[str, Sequence[str]], loss: str = "", least: int = 0) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
 
-    `traces` are what was found, and in which tables. `loss` is the id of the loss, which only a deployment finds out;
-    `without` are the regions that show no trace.
+    `traces` are what was found, and in which tables. `loss` is the id of the loss, which only a deployment finds out,
+    and `least` the smallest number that answers it.
     """
     every = [f"{what}: in {', '.join(tables)}" for what, tables in sorted(traces.items())]
     shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
     found = "".join(f"\n  {line}" for line in shown)
-    todo = answer(loss, without) if loss else "Deploy: the refusal says how to go on."
+    todo = answer(loss, least) if loss else "Deploy: the refusal says how to go on."
     return Refused(
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
@@ -34,50 +32,41 @@ def lost_everything(
     )
 
 
-def lost(counter: str, register: Register, items: Items, without: Sequence[str]) -> Refused:
-    """Return the refusal of a counter whose limit is lost, until that is answered. `without` as above."""
+def lost(counter: str, register: Register, items: Items) -> Refused:
+    """Return the refusal of a counter whose limit is lost, until that is answered."""
     found = [f"{region} has an item of epoch {item.epoch}" for region, item in items.items() if isinstance(item, Item)]
     meanwhile = "Regions go on minting what they still have." if register.regions else "The counter was deleted."
     return Refused(
         f"{counter}: its register and the copy of it were lost, or are older than its items "
-        f"({', '.join(found) or 'there are none'}). {meanwhile} {answer(register.lost, without)}"
+        f"({', '.join(found) or 'there are none'}). {meanwhile} {answer(register.lost, highest(items))}"
     )
 
 
-def answer(loss: str, without: Sequence[str]) -> str:
-    """Return what is to be done about a loss. `without` are the regions that show no trace of what they minted."""
-    if not without:
-        return (
-            f"Every region shows what it has minted. Answer this loss in the stack's settings: `recovery: {{loss: "
-            f"{loss}}}`, and deploy again. If a region was removed from the settings since the last deployment that "
-            "succeeded, add `above: <integer>`, above which nothing was ever minted."
-        )
+def answer(loss: str, least: int) -> str:
+    """Return what is to be done about a loss. Regions may mint up to `least`."""
+    larger = f", or {least} if that is larger, since regions may mint up to it" if least else ""
     return (
-        f"Nothing shows what was minted in {', '.join(without)}: look into your own data for the largest integer. "
-        f"Answer this loss in the stack's settings: `recovery: {{loss: {loss}, above: <that integer>}}`, and deploy "
-        "again; docs/runbook.md says more."
+        "Look into your own data for the largest integer that was ever minted. Answer this loss in the stack's "
+        f"settings: `recovery: {{loss: {loss}, above: <that integer>}}`{larger}. Then deploy again; docs/runbook.md "
+        "says more."
     )
 
 
-def without_above(counter: str, loss: str, without: Sequence[str]) -> Refused:
-    """Return the refusal of an answer without a number."""
-    return Refused(f"recovery: {counter} needs a number. {answer(loss, without)} {NOTHING_CHANGED}")
-
-
-def too_low(counter: str, recovery: Recovery, top: int) -> Refused:
+def too_low(recovery: Recovery, least: int) -> Refused:
     """Return the refusal of an answer that is below what a region may mint."""
     return Refused(
-        f"recovery: above: {recovery.above:,} is too low: {counter} may mint up to {top:,}. Set `recovery: {{loss: "
-        f"{recovery.loss}, above: <integer>}}`, with the largest integer that was ever minted, at least {top}, and "
-        f"deploy again. {NOTHING_CHANGED}"
+        f"recovery: above: {recovery.above:,} is too low: regions may mint up to {least:,}. Set `recovery: {{loss: "
+        f"{recovery.loss}, above: {least}}}`, or a larger integer if one was ever minted, and deploy again. "
+        f"{NOTHING_CHANGED}"
     )
 
 
 def another_loss(loss: str, losses: Iterable[str]) -> Refused:
     """Return the refusal of an answer to a loss that isn't there, while others are."""
     return Refused(
-        f"recovery: there is no loss {loss}. Set `recovery: {{loss: {min(losses)}}}` in the stack's settings, with "
-        f"`above` as the refusal of it says, and deploy again. {NOTHING_CHANGED}"
+        f"recovery: there is no loss {loss}. There is another one: set `recovery: {{loss: {min(losses)}, above: "
+        f"<integer>}}` in the stack's settings, with the largest integer that was ever minted, and deploy again. "
+        f"{NOTHING_CHANGED}"
     )
 
 

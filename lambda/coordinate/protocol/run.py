@@ -199,13 +199,9 @@ def _reconcile_each(
     result: RunResult,
     asked: Asked,
 ) -> Steps[Refused | None]:
-    """Reconcile counters at the same time. Return what was refused, which does not stop the others.
-
-    The check counter comes last: a table without it may lack others, to callers and after a loss.
-    """
-    steps = {name: _reconcile(name, token, record, found, result, asked) for name, found in counters.items()}
-    last = [steps.pop(name) for name in (CHECK_COUNTER,) if name in steps]
-    answers = [*(yield Parallel(steps.values())), *(yield Parallel(last))]
+    """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
+    steps = (_reconcile(counter, token, record, found, result, asked) for counter, found in counters.items())
+    answers = yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
     refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
     shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]

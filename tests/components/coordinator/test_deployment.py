@@ -29,7 +29,7 @@ from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, depl
 
 HERE = f"{HOME} {LABEL}"
 OTHER = "eu-west-1"
-LOSS = "loss-c9f0f895fb98ab91"
+LOSS = "loss-c9f0f895fb98ab91-7"
 ORDERS: dict[str, Any] = {"counters": ["orders", "invoices", "a"], "defaultCounter": "orders"}
 SETTINGS = config(HOME, **ORDERS, floors={"orders": 5_000_000, "*": 7})
 

@@ -21,7 +21,7 @@ ROLE = "arn:aws:iam::123456789012:role"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/7d1e"
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THREE}
 TOPIC = "arn:aws:sns:us-east-1:123456789012:operators"
-LOSS = "loss-c9f0f895fb98ab91"
+LOSS = "loss-c9f0f895fb98ab91-7"
 
 
 def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
@@ -326,8 +326,18 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ),
         ({"recovery": {"los": LOSS}}, "recovery.los: there is no such key; did you mean 'loss'?"),
         ({"recovery": {"loss": LOSS, "floor": 1}}, "recovery.floor: there is no such key; there are loss, above"),
-        ({"recovery": {"loss": LOSS[:-1]}}, f"recovery.loss: '{LOSS[:-1]}' is not the id of a loss, like loss-8f14e45"),
-        ({"recovery": {"loss": 12_345_678}}, "recovery.loss: 12345678 is not the id of a loss, like loss-8f14e45fceea"),
+        (
+            {"recovery": {"loss": LOSS}},
+            "recovery: has no above; add the largest integer that was ever minted, from your own",
+        ),
+        (
+            {"recovery": {"loss": LOSS[:-1], "above": 5}},
+            f"recovery.loss: '{LOSS[:-1]}' is not the id of a loss, like loss-8f14e45",
+        ),
+        (
+            {"recovery": {"loss": 12_345_678, "above": 5}},
+            "recovery.loss: 12345678 is not the id of a loss, like loss-8f14e45fceea",
+        ),
         (
             {"recovery": {"loss": LOSS, "above": 2**53 - 2**32 + 1}},
             "recovery.above: 9007194959773697 is out of range; 0 to 9007194959773696 (2^53 − 2^32) are allowed",
@@ -352,7 +362,6 @@ def test_the_refusal_says_what_is_allowed(setting: dict[str, Any], expected: str
         {"memorySize": 10_240, "logRetentionDays": 3653},
         *({"counters": ["integers", name]} for name in ("0", "a" * 63, "a_b-c")),
         {"counters": ["orders"], "defaultCounter": "orders"},
-        {"recovery": {"loss": LOSS}},
         *({"recovery": {"loss": LOSS, "above": above}} for above in (0, 2**53 - 2**32)),
         {"domain": LONG},
         {"domain": "xn--bcher-kva.example.com"},

@@ -261,7 +261,7 @@ def test_a_desired_state_says_everything(key: str) -> None:
     assert message == f"desired: there is no {key}."
 
 
-@pytest.mark.parametrize("recovery", [{}, {"loss": "loss-1"}, {"loss": "loss-1", "above": MAX_ABOVE}])
+@pytest.mark.parametrize("recovery", [{}, {"loss": "loss-1", "above": 0}, {"loss": "loss-1", "above": MAX_ABOVE}])
 def test_a_loss_is_answered_above_every_floor(recovery: dict[str, Any]) -> None:
     found = request_of({**DEPLOYMENT, "desired": {**DESIRED, "recovery": recovery}})
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from coordinate.protocol import admit, epochs, plan, reconcile, run, scan
+from coordinate.protocol import admit, epochs, plan, reconcile, scan
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import (
@@ -62,15 +62,16 @@ def _any_answer(step: Function) -> Function:
 
 
 def _answered(**otherwise: Any) -> Callable[[Function], Function]:
-    def patched(answer: Function) -> Function:
-        def answered(*args: Any) -> op.Steps[Any]:
-            steps: op.Steps[Any] = answer(*args)
-            found = yield from steps
-            return replace(found, **otherwise) if isinstance(found, DeploymentRecord) else found
+    return lambda answer: lambda *args: replace(answer(*args), **otherwise)
 
-        return answered
 
-    return patched
+def _first_at_1(first: Function) -> Function:
+    def begun(*args: Any) -> op.Steps[Any]:
+        steps: op.Steps[Any] = first(*args)
+        found = yield from steps
+        return replace(found, first_base=1) if isinstance(found, DeploymentRecord) else found
+
+    return begun
 
 
 def _scan_those_that_answer(_: Function) -> Function:
@@ -116,18 +117,6 @@ def _older_ones_stay(plan: Function) -> Function:
     return planned
 
 
-def _traces(change: Callable[[str | None], Mapping[str, Any]]) -> Callable[[Function], Function]:
-    """Return what looks at other items than are there, by the ids of their tables."""
-
-    def patched(shows_no_trace: Function) -> Function:
-        def shown(regions: Any, items: Any, ids: Any) -> Any:
-            return shows_no_trace(regions, _changed(items, lambda region, _: change(ids.get(region))), ids)
-
-        return shown
-
-    return patched
-
-
 def _limit_stays(plan: Function) -> Function:
     def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
         low = items if register.lost else _changed(items, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
@@ -146,7 +135,7 @@ def _only_where_it_was(plan_deleted: Function) -> Function:
 
 def _without_copy(is_lost: Function) -> Function:
     def lost(register: Any, _copy: Any, layouts_id: str, mirror_id: str) -> Any:
-        return is_lost(register, Copy(register, mirror_id), layouts_id, mirror_id)
+        return register is not None and is_lost(register, Copy(register, mirror_id), layouts_id, mirror_id)
 
     return lost
 
@@ -170,8 +159,18 @@ def _same_token(ending: Function) -> Function:
     return ended
 
 
-def _no_counter(_: Any) -> Any:
-    return ""
+def _same_loss(_: Function) -> Function:
+    def loss_id(run: str, _: DeploymentRecord) -> str:
+        return f"loss-{run}"
+
+    return loss_id
+
+
+def _from_the_first_base(beginning: Function) -> Function:
+    def begun(counter: str, record: DeploymentRecord, _: int, __: int, now: int) -> Any:
+        return beginning(counter, record, record.first_epoch, record.first_base, now)
+
+    return begun
 
 
 def _is_whole(_: DeploymentRecord) -> op.Steps[bool]:
@@ -184,13 +183,14 @@ STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
 PROTOCOL: Patches = {
     "answer: only of its own loss": ((STATE,), "step", _any_answer),
     "answer: the base lies above it": ((admit,), "_answer", _answered(above=0)),
-    "answer: what begins later begins above": ((admit,), "_first", _answered(first_base=1)),
+    "answer: what begins later begins above": ((admit,), "_first", _first_at_1),
     "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
     "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
     "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
+    "loss: another id after an answer": ((admit, reconcile), "loss_id", _same_loss),
+    "new: above an older register": ((reconcile,), "beginning", _from_the_first_base),
     "loss: every region answers": ((plan,), "unanswering", _always(())),
-    "loss: every table is as it was answered": ((plan,), "untraced", _always([])),
     "loss: every item is fenced": ((epochs,), "fence", _some_fenced),
     "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
     "loss: an epoch above all that is left": ((admit, reconcile), "lost_register", _lost_in(lambda _, now: now)),
@@ -198,15 +198,8 @@ PROTOCOL: Patches = {
     "older item: ends the epoch": ((reconcile, scan), "plan", _older_ones_stay),
     "open item: only where the register names its table": ((reconcile, scan), "plan", _joined),
     "held item: another token when it ends": ((epochs,), "ending", _same_token),
-    "trace: in the table where it was opened": ((epochs, plan), "untraced", _traces(lambda id_: {"table": id_})),
-    "trace: as many as the layout has regions": (
-        (admit, reconcile),
-        "shows_no_trace",
-        _traces(lambda _: {"stride": 1}),
-    ),
     "limit: raised to what is found": ((reconcile, scan), "plan", _limit_stays),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
-    "check counter: comes last": ((run,), "CHECK_COUNTER", _no_counter),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),
@@ -268,6 +261,10 @@ def _refuse_unreachable(_: CheckedWorld, operation: op.Operation, carry_out: Fun
     if isinstance(operation, op.ScanItems) and found is Absent.UNREACHABLE:
         raise Refused(f"{operation.region}: DynamoDB refused a call")
     return found
+
+
+def _nothing_on_record(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    return None if isinstance(operation, op.ReadRecorded) else carry_out(operation)
 
 
 def _no_first_copy(world: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
@@ -364,6 +361,7 @@ CARRY_OUT = (CheckedWorld,), "carry_out"
 
 WORLD: Patches = {
     "limit: no ceiling above it": (*CARRY_OUT, _otherwise(_open_without_a_limit)),
+    "new: nothing is on record": (*CARRY_OUT, _otherwise(_nothing_on_record)),
     "identity: of a counters table": (*CARRY_OUT, _first_id(op.DescribeTable)),
     "identity: of the layouts table": (*CARRY_OUT, _first_id(op.DescribeLayouts)),
     "identity: of the mirror": (*CARRY_OUT, _first_id(op.DescribeMirror)),

@@ -12,10 +12,8 @@ from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Copy, Refused
 from coordinate.protocol.run import Create, Grant, RunResult, ScheduledRun, run
 
-from global_integers_core.names import CHECK_COUNTER
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
-from proof.simulation.deployments import answer_to
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.proof.simulation.rules import taken_out
 from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, mint_all, scheduled_run, settling
@@ -43,16 +41,11 @@ def forget(world: CheckedWorld, counter: str = "c") -> str:
 
 
 def answer(world: CheckedWorld, regions: Iterable[str], loss: str, above: int | None = None) -> SimulatedCoordinator:
-    """Return the deployment of these regions that answers a loss."""
-    recovery = {"loss": loss} if above is None else {"loss": loss, "above": above}
+    """Return the deployment of these regions that answers a loss, by default with the smallest number that is right."""
+    tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
+    tops += [integer for _, integer in world.minted]
+    recovery = {"loss": loss, "above": max([0, *tops]) if above is None else above}
     return deployment(world, [*regions], world.new_id("answer"), recovery=recovery)
-
-
-def loss_of(refused: SimulatedCoordinator, world: CheckedWorld) -> str:
-    """Return the id of the loss that a deployment is refused for."""
-    with pytest.raises(Refused) as refusal:
-        refused.finish(world.carry_out)
-    return str(answer_to(str(refusal.value))["loss"])
 
 
 def finish(*runs: SimulatedCoordinator, world: CheckedWorld) -> None:
@@ -141,15 +134,6 @@ def a_table_that_has_left() -> None:
     mint_all(world, "a")
 
 
-def a_region_left_out() -> None:
-    """It mints on, and nothing says how far."""
-    world = minting("a", "b")
-    loss = forget(world)
-    world.unreachable.add("b")
-    finish(answer(world, "a", loss), world=world)
-    mint_all(world, "a", "b")
-
-
 def a_deleted_counter_in_a_restored_table() -> None:
     """It mints above the limit of the deleted counter before a run holds it. Then the table is lost once more."""
     world = CheckedWorld()
@@ -158,7 +142,8 @@ def a_deleted_counter_in_a_restored_table() -> None:
     mint(world)
     world.keep("a")
     delete(world)
-    answer(world, "ab", forget(world, "e")).finish(world.carry_out)
+    top = max(integer for counter, integer in world.minted if counter == "e")
+    answer(world, "ab", forget(world, "e"), top).finish(world.carry_out)
     world.lose("a", "restored", Random(0))
     world.restart("a")
     mint(world)
@@ -210,7 +195,7 @@ def a_mirror_that_is_lost_too_early() -> None:
     mint(world)
     world.lose("layouts", "recreated", Random(0))
     SimulatedCoordinator(admit(None, "restoring")).finish(world.carry_out)
-    for name in ("mirror", "a"):
+    for name in ("mirror", "a", "receipts a"):
         world.lose(name, "recreated", Random(0))
     world.warm.clear()
     finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
@@ -220,7 +205,7 @@ def a_mirror_that_is_lost_too_early() -> None:
 def a_copy_that_is_deleted() -> None:
     """Somebody has deleted a counter's copy while the record is put back, and its items are lost. It isn't new."""
     world = minting("a")
-    for name in ("layouts", "a"):
+    for name in ("layouts", "a", "receipts a"):
         world.lose(name, "recreated", Random(0))
     del world.copies["c"]
     world.warm.clear()
@@ -242,83 +227,95 @@ def a_table_that_went_back() -> None:
     mint_all(world, "a", most=5)
 
 
-def a_table_that_is_lost_after_the_answer() -> None:
-    """The answer says that every region shows what it has minted. Then one doesn't any more."""
-    world = minting("a", "b")
-    mint_all(world, "b", most=9)
-    answered = answer(world, "ab", forget(world))
-    run_to(answered, op.WriteRecord, world.carry_out)
-    answered.step(world.carry_out)
-    world.lose("b", "recreated", Random(0))
-    finish(answered, world=world)
-    with suppress(Refused):
-        scheduled_run(world)
-    world.warm.clear()
-    mint_all(world, "a", "b")
-
-
 def a_deleted_counter_without_its_tables() -> None:
-    """Every table that had its items was lost and healed. Then all at home is lost, and the answer has no number."""
+    """Every table that had its items was lost and healed. Then its register and the copy are lost."""
     world = CheckedWorld()
     deployed(world, "a", "b")
     create(world)
     mint(world)
     delete(world)
     for region in "ab":
-        world.lose(region, "recreated", Random(0))
+        for name in (region, f"receipts {region}"):
+            world.lose(name, "recreated", Random(0))
         scheduled_run(world, world.new_id("healing"))
-    for name in ("layouts", "mirror"):
-        world.lose(name, "recreated", Random(0))
-    loss = loss_of(deployment(world, "ab", "finding"), world)
-    answer(world, "ab", loss).finish(world.carry_out)
-    world.warm.clear()
-    create(world)
+    forget(world, "e")
     mint(world)
 
 
-def a_run_that_heals_half_a_table() -> None:
-    """The only table is new, and has all but the deleted counter's item. Then all at home is lost."""
-    world = CheckedWorld()
+def two_losses_in_one_run() -> None:
+    """The first one is answered before the run finds the second one, by which more was minted."""
+    world, counters = CheckedWorld(), ("c", "d")
     world.make_table("a")
-    counters = ("c", CHECK_COUNTER)
     deployment(world, "a", "first", counters=counters).finish(world.carry_out)
-    create(world)
-    mint(world)
-    delete(world)
-    world.lose("a", "recreated", Random(0))
+    for counter in counters:
+        world.mint_block("a", 9, counter)  # the next run raises both limits
+    del world.registers["c"], world.copies["c"]
 
-    def all_but_e(operation: op.Operation) -> Any:
-        if isinstance(operation, op.HoldItem) and operation.counter == "e":
+    def only_c(operation: op.Operation) -> Any:
+        if getattr(operation, "counter", getattr(getattr(operation, "new", None), "counter", "c")) == "d":
             raise Conflict
         return world.carry_out(operation)
 
-    healing = SimulatedCoordinator(run(ScheduledRun(), "healing", RunResult()))
-    for _ in range(200):
-        if not healing.ended:
-            healing.step(all_but_e)
-    for name in ("layouts", "mirror"):
-        world.lose(name, "recreated", Random(0))
-    loss = loss_of(deployment(world, "a", "finding", counters=counters), world)
-    with suppress(Refused):
-        deployment(world, "a", "answer", counters=counters, recovery={"loss": loss}).finish(world.carry_out)
-        create(world)
+    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
+    while "c" not in world.copies:
+        late.step(only_c)
+    tops = [item.ceiling for item in world.items("a").values()]
+    recovery = {"loss": world.registers["c"].lost, "above": max(tops)}
+    answered = deployment(world, "a", "answer", counters=counters, recovery=recovery)
+    run_to(answered, op.TakeRunLock, world.carry_out)
+    for number in range(4):
+        SimulatedCoordinator(run(Grant("d", 20), f"grant {number}", RunResult())).finish(world.carry_out)
+        world.mint_block("a", 20, "d")
+    del world.registers["d"], world.copies["d"]
+    world.lose("a", "recreated", Random(0))
     world.warm.clear()
+    finish(late, world=world)
+    with suppress(Refused):
+        scheduled_run(world)
+    world.mint("a", "d")
+
+
+def a_copy_of_a_new_counter_that_is_deleted() -> None:
+    """The layouts table is an older one, with the register. Somebody has deleted the copy, and the items are lost."""
+    world = CheckedWorld()
+    deployed(world, "a")
+    create(world)
+    mint(world)
+    world.keep("layouts")
+    world.lose("layouts", "restored", Random(0))
+    del world.copies["e"]
+    for name in ("a", "receipts a"):
+        world.lose(name, "recreated", Random(0))
+    with suppress(Refused):
+        scheduled_run(world)
+    world.warm.clear()
+    mint(world)
+
+
+def a_counter_that_is_only_on_record() -> None:
+    """A caller's counter: its register, the copy and its only table are lost."""
+    world = CheckedWorld()
+    deployed(world, "a")
+    create(world)
+    mint(world)
+    world.lose("a", "recreated", Random(0))
+    forget(world, "e")
     mint(world)
 
 
 BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "answer: only of its own loss": (an_old_answer, MintedTwice),
     "loss: an id of its own": (an_old_answer, MintedTwice),
+    "loss: another id after an answer": (two_losses_in_one_run, MintedTwice),
+    "new: nothing is on record": (a_counter_that_is_only_on_record, MintedTwice),
+    "new: above an older register": (a_copy_of_a_new_counter_that_is_deleted, MintedTwice),
     "loss: every region answers": (a_region_that_stops_answering, MintedTwice),
-    "loss: every table is as it was answered": (a_table_that_is_lost_after_the_answer, MintedTwice),
     "loss: every item is fenced": (a_fence_that_fails, MintedTwice),
     "loss: an epoch above all that is left": (a_clock_that_was_set_back, Refused),
     "loss: its copy before the record": (a_loss_while_another_one_is_answered, Refused),
     "older item: ends the epoch": (a_table_that_has_left, MintedTwice),
-    "trace: as many as the layout has regions": (a_region_left_out, MintedTwice),
     "limit: raised to what is found": (a_deleted_counter_in_a_restored_table, MintedTwice),
     "deleted: in every table": (a_deleted_counter_without_its_tables, MintedTwice),
-    "check counter: comes last": (a_run_that_heals_half_a_table, MintedTwice),
     "copy: put back if it is ahead": (an_older_register, MintedTwice),
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),

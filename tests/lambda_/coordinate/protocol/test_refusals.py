@@ -19,7 +19,6 @@ from coordinate.protocol.refusals import (
     too_low,
     unknown_floors,
     unreadable,
-    without_above,
 )
 
 from tests.lambda_.coordinate.sample_records import NOW, register
@@ -29,16 +28,14 @@ ITEMS = {"us-east-1": Item(10, 3, 99, 4), "eu-west-1": None}
 EARLY = [
     outdated(NOW, NOW + 86_400),
     unknown_floors(["orders"]),
-    without_above("orders", "loss-1", ["eu-west-1"]),
-    too_low("orders", Recovery("loss-1", 5), 99),
+    too_low(Recovery("loss-1", 5), 99),
     another_loss("loss-2", ["loss-1"]),
 ]
 ALL = [
     *EARLY,
     lost_everything("layouts 2", {"orders": ["eu-west-1"]}),
     lost_everything("layouts 2", {"orders": ["eu-west-1"]}, "loss-1"),
-    lost("orders", LOST, ITEMS, []),
-    lost("orders", LOST, {}, ["eu-west-1"]),
+    lost("orders", LOST, ITEMS),
     stray("orders", "the layouts table"),
     unreadable("us-east-1", "global-integers-dev-layouts"),
     must_answer(["eu-west-1"], "orders"),
@@ -57,16 +54,16 @@ def test_every_message_says_what_to_do_by_no_certain_command(refusal: Refused) -
     assert (NOTHING_CHANGED in str(refusal)) == (refusal in EARLY)
 
 
-@pytest.mark.parametrize(("without", "asked"), [([], "loss-1}"), (["eu-west-1"], "loss-1, above: <that integer>}")])
-def test_a_loss_is_answered_with_a_number_where_something_shows_no_trace(without: list[str], asked: str) -> None:
-    for refusal in (lost("orders", LOST, ITEMS, without), lost_everything("layouts 2", {}, "loss-1", without)):
-        assert f"`recovery: {{loss: {asked}`" in str(refusal)
-        assert ("Nothing shows what was minted in eu-west-1: look into your own data" in str(refusal)) == bool(without)
+def test_a_loss_is_answered_with_the_number_that_is_enough() -> None:
+    """Whoever gives it isn't asked for a larger one."""
+    for refusal in (lost("orders", LOST, ITEMS), lost_everything("layouts 2", {}, "loss-1", 99)):
+        assert "`recovery: {loss: loss-1, above: <that integer>}`, or 99 if that is larger" in str(refusal)
+    assert "<that integer>}`. Then deploy again" in str(lost_everything("layouts 2", {}, "loss-1"))
 
 
 def test_a_lost_register_names_what_is_left_of_it() -> None:
-    assert "(us-east-1 has an item of epoch 4)" in str(lost("orders", LOST, ITEMS, []))
-    assert "(there are none)" in str(lost("orders", LOST, {"us-east-1": None}, []))
+    assert "(us-east-1 has an item of epoch 4)" in str(lost("orders", LOST, ITEMS))
+    assert "(there are none)" in str(lost("orders", LOST, {"us-east-1": None}))
 
 
 def test_no_more_than_ten_traces_are_shown() -> None:
@@ -76,7 +73,9 @@ def test_no_more_than_ten_traces_are_shown() -> None:
 
 
 def test_an_answer_that_is_too_low_names_the_least() -> None:
-    assert "above: 5 is too low: orders may mint up to 1,234. " in str(too_low("orders", Recovery("l", 5), 1234))
+    said = str(too_low(Recovery("l", 5), 1234))
+    assert "above: 5 is too low: regions may mint up to 1,234. " in said
+    assert "{loss: l, above: 1234}" in said
 
 
 def test_times_are_told_as_dates() -> None:
