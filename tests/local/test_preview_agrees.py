@@ -105,7 +105,7 @@ def removed(machine: Machine) -> None:
     Aws(machine.endpoint).client("dynamodb", HOME).delete_item(TableName=LAYOUTS, Key=REGISTER)
 
 
-THAT_LOSS = {"loss": "<id>"}
+THAT_LOSS = {"loss": "<id>", "above": 10**15}
 """The answer to the loss that was refused last."""
 
 FLOWS: dict[str, Flow] = {
