@@ -76,7 +76,7 @@ def must_answer(regions: Sequence[str], counter: str = "") -> Refused:
     return Refused(
         f"{prefix}{', '.join(regions)} must answer, with items that can be read: no register limits what is minted "
         "there. Deploy again when all regions answer. If one never will, remove it from the stack's settings; after a "
-        "loss, answer that with `above`."
+        "loss, `recovery.above` must cover what it may still mint."
     )
 
 
