@@ -303,6 +303,35 @@ def a_counter_that_is_only_on_record() -> None:
     mint(world)
 
 
+def a_copy_that_is_written_too_late() -> None:
+    """The mirror lacks a limit up to which a region has minted. The layouts table is lost, and this region is away."""
+    world = minting("a", "b", most=1_000)
+    world.unreachable = {"b"}
+    scheduled_run(world)  # raises the limit, and the ceiling in a
+    mint_all(world, "a")
+    world.lose("layouts", "recreated", Random(0))
+    world.unreachable = {"a"}
+    deployed(world, "b")
+    mint_all(world, "b")
+
+
+def a_late_opening_of_what_was_ended() -> None:
+    """An item is still held when its epoch ends. Whoever was about to open it comes before the next epoch does."""
+    world = CheckedWorld()
+    for region in "ab":
+        world.make_table(region)
+    first = deployment(world, "ab", "first")
+    run_to(first, op.OpenItem, world.carry_out)
+    opening = {operation.region: operation for *_, operation in first.todo if isinstance(operation, op.OpenItem)}
+    world.carry_out(opening["a"])
+    mint_all(world, "a", most=5)
+    second = deployment(world, "ba", "second")
+    run_to(second, op.OpenItem, world.carry_out)
+    world.carry_out(opening["b"])
+    step_all(second, world.carry_out)
+    mint_all(world, "b", "a")
+
+
 BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "answer: only of its own loss": (an_old_answer, MintedTwice),
     "loss: an id of its own": (an_old_answer, MintedTwice),
@@ -320,6 +349,8 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),
     "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
+    "mirror: written before anything is done": (a_copy_that_is_written_too_late, MintedTwice),
+    "held item: another token when it ends": (a_late_opening_of_what_was_ended, MintedTwice),
     "went back: above the limit": (a_table_that_went_back, MintedTwice),
 }
 """Rule → a schedule, and what goes wrong in it without the rule."""
