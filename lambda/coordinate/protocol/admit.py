@@ -48,7 +48,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
     """
     for attempt in count():
         token = f"{run}/{attempt}"  # what was written by a former attempt isn't what this one writes
-        record, admitted = yield [op.ReadRecord(), op.ReadAdmitted()]
+        admitted = yield from one(op.ReadAdmitted())  # first, or it could be of a record that wasn't there yet
+        record = yield from one(op.ReadRecord())
         layouts_id = yield from one(op.DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.layouts_id != layouts_id:
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
