@@ -122,7 +122,7 @@ OTHERS = "; the same for counters that aren't in the settings"
     ("provider", "changed"),
     [
         (Aws(record=recorded(STOOD)), {"window": 1000}),
-        (Aws(record=recorded(STOOD)), {"recovery": {"loss": LOSS}}),
+        (Aws(record=recorded(STOOD)), {"recovery": {"loss": LOSS, "above": 7}}),
         (Aws(record=recorded(STOOD, reconciled=False)), {"window": 1000}),
         (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),
         (Aws(record=recorded({**STOOD, "counters": ["-check", "orders"]})), {}),
@@ -213,7 +213,7 @@ def test_a_preview_says_what_will_change(
         ((), None, {}, ASKS),
         (("layouts",), None, {}, ASKS),
         (("layouts", "mirror"), None, {}, ASKS),
-        (("layouts", "mirror"), None, {"loss": LOSS}, ANSWERED),
+        (("layouts", "mirror"), None, {"loss": LOSS, "above": 7}, ANSWERED),
     ],
     ids=[
         "the first deployment was interrupted",
@@ -228,7 +228,7 @@ def test_a_preview_says_what_will_change(
 def test_a_preview_says_why_there_is_no_record(
     lost: tuple[str, ...] | None,
     copy: dict[str, Any] | None,
-    answer: dict[str, str],
+    answer: dict[str, Any],
     expected: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -432,7 +432,7 @@ def words(record: StoredRecord, **asked: Any) -> str:
             "floors: integers 10,001 has no effect: it is at 10,001 already",
         ),
         (replace(RECORDED, desired={**BEFORE, "floors": {"integers": 500}}), {"floors": {"integers": 500}}, ""),
-        (RECORDED, {"recovery": {"loss": LOSS}}, f"recovery: {LOSS}"),
+        (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 8}}, f"recovery: {LOSS}"),
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 7}}, ""),
         (ANSWERS, {}, ""),
