@@ -93,6 +93,20 @@ def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
                 break
 
 
+def raise_in_a(world: CheckedWorld) -> None:
+    """Raise the limit while only a answers, so that no ceiling elsewhere shows it, and let a mint up to it."""
+    world.unreachable = {"b"}
+    scheduled_run(world)
+    mint_all(world, "a")
+
+
+def go_on_without_a(world: CheckedWorld) -> None:
+    """Deploy b alone, while a doesn't answer, and let both mint."""
+    world.unreachable = {"a"}
+    deployed(world, "b")
+    mint_all(world, "a", "b")
+
+
 def late_deployment(without: str | None) -> None:
     """A deployment whose preview is outdated would overrule a newer one."""
     world = CheckedWorld(without)
@@ -128,15 +142,11 @@ def late_copy(without: str | None) -> None:
     world = CheckedWorld(without)
     copies = first_deployed(world, WriteCopy)
     mint_all(world, "a", "b")
-    world.unreachable = {"b"}
-    scheduled_run(world)  # raises the limit, and the ceiling in a
-    mint_all(world, "a")
+    raise_in_a(world)
     for copy in copies:
         world.carry_out(copy)
     world.lose("layouts", "recreated", Random(0))
-    world.unreachable = {"a"}
-    deployed(world, "b")
-    mint_all(world, "a", "b")
+    go_on_without_a(world)
 
 
 def late_record_copy(without: str | None) -> None:

@@ -16,7 +16,15 @@ from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.proof.simulation.rules import taken_out
-from tests.proof.simulation.test_conditions_by_hand import deployed, deployment, mint_all, scheduled_run, settling
+from tests.proof.simulation.test_conditions_by_hand import (
+    deployed,
+    deployment,
+    go_on_without_a,
+    mint_all,
+    raise_in_a,
+    scheduled_run,
+    settling,
+)
 from tests.proof.simulation.test_deletion import create, delete, mint
 
 
@@ -159,13 +167,9 @@ def an_older_register() -> None:
     """Somebody has put back an older register. The copy knows the limit, which may have been minted up to."""
     world = minting("a", "b", most=1_000)
     old = world.registers["c"]
-    world.unreachable = {"b"}
-    scheduled_run(world)  # raises the limit, and the ceiling in a
-    mint_all(world, "a")
+    raise_in_a(world)
     world.registers["c"] = old
-    world.unreachable = {"a"}
-    deployed(world, "b")
-    mint_all(world, "b")
+    go_on_without_a(world)
 
 
 def an_older_register_and_its_copy() -> None:
@@ -306,13 +310,9 @@ def a_counter_that_is_only_on_record() -> None:
 def a_copy_that_is_written_too_late() -> None:
     """The mirror lacks a limit up to which a region has minted. The layouts table is lost, and this region is away."""
     world = minting("a", "b", most=1_000)
-    world.unreachable = {"b"}
-    scheduled_run(world)  # raises the limit, and the ceiling in a
-    mint_all(world, "a")
+    raise_in_a(world)
     world.lose("layouts", "recreated", Random(0))
-    world.unreachable = {"a"}
-    deployed(world, "b")
-    mint_all(world, "b")
+    go_on_without_a(world)
 
 
 def a_late_opening_of_what_was_ended() -> None:
