@@ -65,9 +65,10 @@ def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
         if known is not None and _is_lost(scan.items[region], scan.ids[region], known, name)
     }
     lost = [f"{region} counters" for region in scan.items if region in without]
-    here = {name for name, copy in scan.copies.items() if copy.mirror_id == scan.mirror_id and copy.original.regions}
-    if here - scan.registers.keys() or any(
-        register.layouts_id != scan.layouts_id for register in scan.registers.values()
+    here = [copy.original for copy in scan.copies.values() if copy.mirror_id == scan.mirror_id]
+    # Registers are put back before the scan, and their copies follow after it.
+    if any(each.layouts_id != scan.layouts_id for each in (*here, *scan.registers.values())) or any(
+        each.regions and each.counter not in scan.registers for each in here
     ):
         lost.append("home layouts")
     emptied = bool(scan.registers) and not scan.copies and record is not None and record.report != "{}"

@@ -147,7 +147,7 @@ def shown(value: Any) -> str:
         case Absent():
             return value.value
         case DeploymentRecord():
-            marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
+            marks = ["reconciled"] * value.reconciled
             answered = [f"answered {shown(Recovery(value.answered, value.above))}"] if value.answered else []
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
@@ -205,11 +205,9 @@ def _details(operation: op.Operation) -> str:
 
 def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     """Return what differs in the new record."""
-    if old is None or old.token != new.token:
+    if old is None or old.admitted != new.admitted:
         return shown(new)
-    marks = ["reconciled"] if new.reconciled else []
-    back = ["all restored"] if old.restored > new.restored else []
-    return f"{new.number} {', '.join([*marks, *back])}"
+    return f"{new.number} reconciled" if new.reconciled else f"{new.number}"
 
 
 def _change(old: Register | None, new: Register) -> str:

@@ -55,10 +55,9 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
             mirror_id = yield from one(op.DescribeMirror())
             if copy is not None and copy.mirror_id == mirror_id:
-                # Else the first deployment was interrupted, and no register is missing.
-                lost = copy.original.layouts_id != layouts_id
-                put_back = replace(copy.original, layouts_id=layouts_id, restored=lost)
-                yield [op.WriteRecord(record, put_back)]
+                put_back = replace(copy.original, layouts_id=layouts_id)
+                if (yield from _put_back(put_back, admitted, mirror_id)):
+                    yield [op.WriteRecord(record, put_back)]
                 continue
             try:
                 new = yield from _first(deployment, record, admitted, copy, layouts_id, mirror_id, token)
@@ -100,6 +99,28 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
     raise AssertionError  # it counts for ever
 
 
+def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: str) -> Steps[bool]:
+    """Put back every register that isn't this layouts table's. Return whether all are there, so that the record may be.
+
+    They come first: so no register is missing where the record is. What can't be read is left to who reads it next.
+    """
+    registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
+    layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
+    if (layouts_id, present_mirror_id) != (record.layouts_id, mirror_id):
+        return False
+    writes: list[op.Operation] = []
+    for name in {**registers, **copies}:
+        old, copy = registers.get(name), copies.get(name)
+        if isinstance(old, Absent) or (old is not None and old.layouts_id == layouts_id):
+            continue
+        known = copy.original if isinstance(copy, Copy) and copy.mirror_id == mirror_id else None
+        if copy is None and old is not None and not old.has_begun():
+            known = old  # its run was interrupted before it wrote the copy
+        if known is not None:
+            writes.append(op.WriteRegister(old, replace(known, layouts_id=layouts_id), admitted))
+    return all((yield writes))
+
+
 def _check(deployment: Deploy) -> Steps[None]:
     now = yield from one(op.Clock())
     if abs(now - deployment.requested) > LATEST:
@@ -121,10 +142,8 @@ def _answered(desired: DesiredState, record: DeploymentRecord) -> Steps[Deployme
     recovery = desired.recovery
     if recovery is None or recovery == record.desired.recovery:
         return record
-    registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-    found: dict[str, Any] = {name: copy.original for name, copy in copies.items() if isinstance(copy, Copy)}
-    found |= registers  # one that wasn't put back yet is in the mirror
-    lost = [each for each in found.values() if isinstance(each, Register) and each.lost]
+    registers = yield from one(op.ScanRegisters())
+    lost = [each for each in registers.values() if isinstance(each, Register) and each.lost]
     asked = [each for each in lost if each.lost == recovery.loss]
     if not asked:
         others = {each.lost for each in lost if each.regions} - {record.answered}
@@ -145,8 +164,7 @@ def _answer(
     least = highest(*(_items(scans, register.counter) for register in lost))
     if recovery.above < least:
         raise refusals.too_low(recovery, least)
-    first_epoch = max([record.first_epoch, *(register.epoch for register in lost)])
-    return replace(record, answered=recovery.loss, above=recovery.above, first_epoch=first_epoch)
+    return replace(record, answered=recovery.loss, above=recovery.above)
 
 
 def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
@@ -238,7 +256,8 @@ def _first(
         raise refusals.lost_everything(layouts_id, traces, loss, least)
     answered = _answer(desired.recovery, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
-    return replace(answered, first_base=max(answered.first_base, answered.above + 1))
+    first_epoch = max([answered.first_epoch, *(register.epoch for register in lost)])
+    return replace(answered, first_epoch=first_epoch, first_base=max(answered.first_base, answered.above + 1))
 
 
 def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
@@ -267,9 +286,9 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
             raise refusals.lost_meanwhile("mirror")
         if present is None or present.token != record.token or layouts_id != record.layouts_id:
             raise refusals.superseded(present.desired.regions if present else ())
-        done = replace(present, restored=False)  # every register was seen where it should be
-        if report is not None:
-            done = replace(done, reconciled=True, report=report, answered="", above=0)  # nothing is lost any more
+        done = present
+        if report is not None:  # then nothing is lost any more
+            done = replace(present, reconciled=True, report=report, answered="", above=0)
         if present != done:
             yield [op.WriteRecord(present, done)]
         elif copy != Copy(done, mirror_id):

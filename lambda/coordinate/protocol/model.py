@@ -123,8 +123,6 @@ class DeploymentRecord:
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"
     """What is deployed, as JSON, for the next preview."""
-    restored: bool = False
-    """Whether it was put back from the mirror, while some registers may still be missing."""
     answered: str = ""
     """The id of the loss that was answered, until all is reconciled. Registers that were lost by it go on, and no
     others."""
@@ -180,6 +178,10 @@ class Register:
             return self.layouts_id == other.layouts_id and self.epoch > other.epoch
         more_ids = sum(id_ is not None for id_ in self.ids) > sum(id_ is not None for id_ in other.ids)
         return self.limit > other.limit or more_ids
+
+    def has_begun(self) -> bool:
+        """Return whether any region may have been given integers of this epoch."""
+        return any(self.ids)
 
     @property
     def layout(self) -> Layout:

@@ -91,7 +91,7 @@ class _State:
         if record.layouts_id != layouts_id:
             raise refusals.lost_meanwhile("layouts table")
         if register is None or register.layouts_id != layouts_id:
-            yield from self._find(register, copy)
+            yield from self._find(register)
             return False
         if copy is not None and copy.mirror_id == mirror_id and copy.original.is_ahead_of(register):
             # The copy was read first, so the register went backwards: somebody has put back older content in place.
@@ -111,11 +111,12 @@ class _State:
         self._observation = Observation(register, {**observation.items, **items}, {**observation.ids, **ids})
         return True
 
-    def _find(self, register: Register | None, copy: Copy[Register] | None) -> Steps[None]:
+    def _find(self, register: Register | None) -> Steps[None]:
         """Write the register of a counter that has none in this layouts table: its copy, a new one, or a lost one."""
         counter, record = self._counter, self._record
-        read_again = yield from one(op.ReadCopy(counter))  # the first one may be from long before the loss
-        if (read_again, (yield from one(op.DescribeMirror()))) != (copy, self._mirror_id):
+        copy = yield from one(op.ReadCopy(counter))  # after the loss, or it might be outdated
+        self._mirror_id = yield from one(op.DescribeMirror())
+        if isinstance(copy, Absent):
             return
         if copy is not None and copy.mirror_id == self._mirror_id:  # the layouts table was lost; this was in it
             yield from self._write(register, replace(copy.original, layouts_id=record.layouts_id), copy)
@@ -125,17 +126,10 @@ class _State:
         recorded = yield [op.ReadRecorded(region, counter) for region in items]
         layouts = [layout for each in recorded if not isinstance(each, Absent) for layout in each or ()]
         on_record = any(layout.epoch >= record.first_epoch for layout in layouts)  # others are of before an answer
-        whole, reported = (yield from _whole(record)), record.has_reported(counter)
-        may_create = self._asked.creates(counter, record)
-        new, old = self._first(), register
-        if register is not None and record.restored and whole and not reported:
-            # Nothing was ever done by what the mirror has no copy of.
-            epoch, base = max(new.epoch, register.epoch + 1), max(new.base, register.limit + 1)
-            may_create, old, new = True, None, beginning(counter, record, epoch, base, self._now)
-        left = left_of(old, copy, *items.values())
-        if left or reported or not whole or on_record:
+        new, left = self._first(), left_of(register, copy, *items.values())
+        if left or on_record or record.has_reported(counter):
             new = self._lost(left)
-        elif not may_create:
+        elif not self._asked.creates(counter, record):
             self.gone = True
             return
         self._created = (yield from self._write(register, new, copy)) or self._created
@@ -207,14 +201,6 @@ class _State:
         if written:
             yield [op.WriteCopy(copy, self._copy_of(new))]
         return bool(written)
-
-
-def _whole(record: DeploymentRecord) -> Steps[bool]:
-    """Return whether no register is missing. Then a counter without one is new."""
-    if not record.restored:
-        return True
-    copy = yield from one(op.ReadRecordCopy())
-    return copy is not None and copy.mirror_id == (yield from one(op.DescribeMirror()))
 
 
 def _admitted() -> Steps[DeploymentRecord]:

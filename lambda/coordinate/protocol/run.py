@@ -16,7 +16,7 @@ from . import operations as op
 from . import refusals
 from .admit import admit, finish
 from .history import record_layouts
-from .model import Absent, Copy, Deploy, DeploymentRecord, Frozen, Refused, Register, item_in
+from .model import Absent, Deploy, DeploymentRecord, Frozen, Refused, Register, item_in
 from .operations import Observation, Parallel, Steps, one
 from .plan import Asked
 from .reconcile import Outcome, reconcile
@@ -88,9 +88,7 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
     """
     match request:
         case Create(counters, most):
-            if most is not None:
-                yield from _check_room(counters, most)
-            yield from _reconcile_only(counters, token, result, Asked(may_create=True))
+            yield from _reconcile_only(counters, token, result, Asked(may_create=True), most)
         case Delete(counters):
             yield from _reconcile_only(counters, token, result, Asked(delete=True))
         case Grant(counter, count, went_back):
@@ -112,7 +110,9 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
     return result
 
 
-def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, asked: Asked) -> Steps[None]:
+def _reconcile_only(
+    counters: tuple[str, ...], token: str, result: RunResult, asked: Asked, most: int | None = None
+) -> Steps[None]:
     """Reconcile or delete these counters, without a scan and without the run lock: somebody waits for them.
 
     If only a few integers are left of one, regions are granted as many as are `asked` for all the same.
@@ -120,6 +120,8 @@ def _reconcile_only(counters: tuple[str, ...], token: str, result: RunResult, as
     result.record = yield from admit(None, token)
     if result.record is None:
         raise refusals.nothing_deployed(", ".join(counters))
+    if most is not None:
+        yield from _check_room(counters, most)
     for counter in () if asked.may_create else counters:
         if all(found is None for found in (yield [op.ReadRegister(counter), op.ReadCopy(counter)])):
             raise refusals.no_counter(counter)
@@ -145,17 +147,14 @@ def _check_room(counters: tuple[str, ...], most: int) -> Steps[None]:
     found = yield [op.ReadRegister(counter) for counter in counters]
     new = [counter for counter, register in zip(counters, found, strict=True) if not _exists(register)]
     if new:
-        registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
+        registers = yield from one(op.ScanRegisters())
         here = {name for name, register in registers.items() if _exists(register)}
-        # A layouts table that was lost is put back from its copies.
-        here |= {name for name, copy in copies.items() if name not in registers and _exists(copy)}
         if len(here - {CHECK_COUNTER}) + len(new) > most:
             raise refusals.too_many(new[0], most)
 
 
-def _exists(found: Register | Copy[Register] | Absent | None) -> bool:
-    """Return whether there is a counter, by its register or its copy. A deleted one doesn't count."""
-    register = found.original if isinstance(found, Copy) else found
+def _exists(register: Register | Absent | None) -> bool:
+    """Return whether there is a counter, by its register. A deleted one doesn't count."""
     return register is not None and (isinstance(register, Absent) or bool(register.regions))
 
 

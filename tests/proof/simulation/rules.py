@@ -65,13 +65,16 @@ def _answered(**otherwise: Any) -> Callable[[Function], Function]:
     return lambda answer: lambda *args: replace(answer(*args), **otherwise)
 
 
-def _first_at_1(first: Function) -> Function:
-    def begun(*args: Any) -> op.Steps[Any]:
-        steps: op.Steps[Any] = first(*args)
-        found = yield from steps
-        return replace(found, first_base=1) if isinstance(found, DeploymentRecord) else found
+def _first(**otherwise: Any) -> Callable[[Function], Function]:
+    def patched(first: Function) -> Function:
+        def begun(*args: Any) -> op.Steps[Any]:
+            steps: op.Steps[Any] = first(*args)
+            found = yield from steps
+            return replace(found, **otherwise) if isinstance(found, DeploymentRecord) else found
 
-    return begun
+        return begun
+
+    return patched
 
 
 def _scan_those_that_answer(_: Function) -> Function:
@@ -166,14 +169,7 @@ def _same_loss(_: Function) -> Function:
     return loss_id
 
 
-def _from_the_first_base(beginning: Function) -> Function:
-    def begun(counter: str, record: DeploymentRecord, _: int, __: int, now: int) -> Any:
-        return beginning(counter, record, record.first_epoch, record.first_base, now)
-
-    return begun
-
-
-def _is_whole(_: DeploymentRecord) -> op.Steps[bool]:
+def _nothing_to_put_back(*_: Any) -> op.Steps[bool]:
     yield from ()
     return True
 
@@ -183,13 +179,12 @@ STATE = reconcile._State  # pyright: ignore[reportPrivateUsage]
 PROTOCOL: Patches = {
     "answer: only of its own loss": ((STATE,), "step", _any_answer),
     "answer: the base lies above it": ((admit,), "_answer", _answered(above=0)),
-    "answer: what begins later begins above": ((admit,), "_first", _first_at_1),
-    "answer: what begins later has an epoch of its own": ((admit,), "_answer", _answered(first_epoch=1)),
+    "answer: what begins later begins above": ((admit,), "_first", _first(first_base=1)),
+    "answer: what begins later has an epoch of its own": ((admit,), "_first", _first(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
     "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
     "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
     "loss: another id after an answer": ((admit, reconcile), "loss_id", _same_loss),
-    "new: above an older register": ((reconcile,), "beginning", _from_the_first_base),
     "loss: every region answers": ((plan,), "unanswering", _always(())),
     "loss: every item is fenced": ((epochs,), "fence", _some_fenced),
     "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
@@ -201,7 +196,8 @@ PROTOCOL: Patches = {
     "limit: raised to what is found": ((reconcile, scan), "plan", _limit_stays),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
-    "new: only if the mirror is whole": ((reconcile,), "_whole", lambda _: _is_whole),
+    "put back: registers before the record": ((admit,), "_put_back", lambda _: _nothing_to_put_back),
+    "put back: without a copy, only what hasn't begun": ((Register,), "has_begun", _always(False)),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),
     "went back: above the limit": ((reconcile,), "begin_next_epoch", _not_doubted),
 }

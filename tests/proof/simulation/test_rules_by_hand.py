@@ -191,8 +191,8 @@ def an_older_register_and_its_copy() -> None:
     mint_all(world, "b")
 
 
-def a_mirror_that_is_lost_too_early() -> None:
-    """The record is put back, but not the registers yet. What the new mirror lacks isn't new."""
+def a_mirror_that_is_lost_when_the_record_is_back() -> None:
+    """It was the only one that knew what the layouts table lacked."""
     world = CheckedWorld()
     deployed(world, "a")
     create(world)
@@ -202,12 +202,15 @@ def a_mirror_that_is_lost_too_early() -> None:
     for name in ("mirror", "a", "receipts a"):
         world.lose(name, "recreated", Random(0))
     world.warm.clear()
+    for name in ("first", "second"):
+        with suppress(Refused):
+            scheduled_run(world, name)
     finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
     mint(world)
 
 
 def a_copy_that_is_deleted() -> None:
-    """Somebody has deleted a counter's copy while the record is put back, and its items are lost. It isn't new."""
+    """Somebody has deleted a counter's copy before the layouts table was lost, and its items, too. It isn't new."""
     world = minting("a")
     for name in ("layouts", "a", "receipts a"):
         world.lose(name, "recreated", Random(0))
@@ -279,13 +282,15 @@ def two_losses_in_one_run() -> None:
     world.mint("a", "d")
 
 
-def a_copy_of_a_new_counter_that_is_deleted() -> None:
-    """The layouts table is an older one, with the register. Somebody has deleted the copy, and the items are lost."""
+def a_copy_of_an_older_register_that_is_deleted() -> None:
+    """The layouts table is an older one, with a register. Somebody has deleted the copy, and the items are lost."""
     world = CheckedWorld()
     deployed(world, "a")
     create(world)
-    mint(world)
+    mint(world, 9)
     world.keep("layouts")
+    scheduled_run(world, "raising")
+    mint(world, 9)
     world.lose("layouts", "restored", Random(0))
     del world.copies["e"]
     for name in ("a", "receipts a"):
@@ -293,15 +298,16 @@ def a_copy_of_a_new_counter_that_is_deleted() -> None:
     with suppress(Refused):
         scheduled_run(world)
     world.warm.clear()
-    mint(world)
+    mint(world, 20)
 
 
 def a_counter_that_is_only_on_record() -> None:
-    """A caller's counter: its register, the copy and its only table are lost."""
+    """A caller's counter: its register, the copy and its only table are lost. Another counter's loss was answered."""
     world = CheckedWorld()
     deployed(world, "a")
     create(world)
     mint(world)
+    answer(world, "a", forget(world)).finish(world.carry_out)
     world.lose("a", "recreated", Random(0))
     forget(world, "e")
     mint(world)
@@ -337,7 +343,6 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "loss: an id of its own": (an_old_answer, MintedTwice),
     "loss: another id after an answer": (two_losses_in_one_run, MintedTwice),
     "new: nothing is on record": (a_counter_that_is_only_on_record, MintedTwice),
-    "new: above an older register": (a_copy_of_a_new_counter_that_is_deleted, MintedTwice),
     "loss: every region answers": (a_region_that_stops_answering, MintedTwice),
     "loss: every item is fenced": (a_fence_that_fails, MintedTwice),
     "loss: an epoch above all that is left": (a_clock_that_was_set_back, Refused),
@@ -347,7 +352,8 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "deleted: in every table": (a_deleted_counter_without_its_tables, MintedTwice),
     "copy: put back if it is ahead": (an_older_register, MintedTwice),
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
-    "new: only if the mirror is whole": (a_mirror_that_is_lost_too_early, MintedTwice),
+    "put back: registers before the record": (a_mirror_that_is_lost_when_the_record_is_back, MintedTwice),
+    "put back: without a copy, only what hasn't begun": (a_copy_of_an_older_register_that_is_deleted, MintedTwice),
     "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
     "mirror: written before anything is done": (a_copy_that_is_written_too_late, MintedTwice),
     "held item: another token when it ends": (a_late_opening_of_what_was_ended, MintedTwice),
