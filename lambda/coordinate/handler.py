@@ -74,11 +74,11 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             statistics.failed = False
         finally:
             METRICS.write(statistics)
+            warn_of(result.scan)
     except TooMany as refusal:
         raise TooManyCounters(str(refusal)) from None
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
-    warn_of(result.scan)
     return reply(result)
 
 

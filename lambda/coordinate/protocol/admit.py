@@ -18,13 +18,12 @@ from .model import (
     Deploy,
     DeploymentRecord,
     DesiredState,
-    Items,
     Recovery,
     Refused,
     Register,
     Scanned,
     highest,
-    item_in,
+    items_in,
     loss_id,
     where,
 )
@@ -161,7 +160,7 @@ def _answer(
     Raises:
         Refused: more may have been minted than it says.
     """
-    least = highest(*(_items(scans, register.counter) for register in lost))
+    least = highest(*(items_in(scans, register.counter) for register in lost))
     if recovery.above < least:
         raise refusals.too_low(recovery, least)
     return replace(record, answered=recovery.loss, above=recovery.above)
@@ -240,7 +239,7 @@ def _first(
         now = yield from one(op.Clock())
         marked: list[Register] = []
         for name in names:
-            stored: list[Any] = [registers.get(name), copies.get(name), *_items(scans, name).values()]
+            stored: list[Any] = [registers.get(name), copies.get(name), *items_in(scans, name).values()]
             if Absent.STRAY in stored[:2]:
                 raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
@@ -252,7 +251,7 @@ def _first(
         return None
     (loss,) = losses
     if desired.recovery is None or desired.recovery.loss != loss:
-        least = highest(*(_items(scans, name) for name in names))
+        least = highest(*(items_in(scans, name) for name in names))
         raise refusals.lost_everything(layouts_id, traces, loss, least)
     answered = _answer(desired.recovery, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
@@ -263,10 +262,6 @@ def _first(
 def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
     """Return whether a register says here, and its copy, that it is lost."""
     return copy == Copy(register, mirror_id) and register.layouts_id == layouts_id and bool(register.lost)
-
-
-def _items(scans: Mapping[str, Scanned], counter: str) -> Items:
-    return {region: item_in(items, counter) for region, items in scans.items()}
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Steps[DeploymentRecord]:

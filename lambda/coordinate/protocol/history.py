@@ -1,8 +1,8 @@
 """Keeps the past for questions about owners, outside of the tables that every run scans.
 
 Every region has its own record of each counter's layouts, beside its receipts, and of what it issued in each past
-epoch. The longest one counts. Minting needs none of this. Where it can't be read or written, owners of the past are
-forgotten. But no history has a hole, since it would name wrong owners.
+epoch. The longest one counts. Where it can't be read or written, owners of the past are forgotten. But no history has a
+hole, since it would name wrong owners. Minting needs none of this. A record also shows that there was a counter.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .model import MAX_PAST, Absent, Item, Items, Register, Scanned, item_in
 from .operations import Steps
 
 
-def past_of(register: Register, others: Iterable[str] = ()) -> Steps[tuple[Layout, ...]]:
+def past_of(register: Register, others: Iterable[str]) -> Steps[tuple[Layout, ...]]:
     """Return the layouts before a register's, the oldest first, as far as any of its regions or others has them."""
     if not register.preceding:
         return ()

@@ -246,6 +246,11 @@ def item_in(scanned: Scanned, counter: str) -> Item | Absent | None:
     return scanned if isinstance(scanned, Absent) else scanned.get(counter)
 
 
+def items_in(scans: Mapping[str, Scanned], counter: str) -> Items:
+    """Return a counter's item in each scanned region."""
+    return {region: item_in(scanned, counter) for region, scanned in scans.items()}
+
+
 def where(
     tables: Mapping[str, Mapping[str, Any] | Absent], wanted: Callable[[Any], bool]
 ) -> dict[str, tuple[str, ...]]:

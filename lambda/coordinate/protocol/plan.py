@@ -9,9 +9,6 @@ from global_integers_core.names import DELETED
 
 from .model import Absent, DeploymentRecord, Frozen, Ids, Item, Items, Register, highest
 
-Tables = Mapping[str, str]
-"""Region → the id of its counters table."""
-
 
 class Asked(NamedTuple):
     """What a run asks for of one counter, besides its layout."""
@@ -30,15 +27,15 @@ class Asked(NamedTuple):
 
 
 def beginning(
-    counter: str, record: DeploymentRecord, epoch: int, base: int, now: int, ids: Tables | None = None
+    counter: str, record: DeploymentRecord, epoch: int, base: int, now: int, ids: Mapping[str, str] | None = None
 ) -> Register:
     """Return the register of an epoch that begins. `ids` are the tables of regions that take part already."""
     regions, window = record.desired.regions, record.desired.window
     known = tuple((ids or {}).get(region) for region in regions)
-    return granted(Register(counter, record.layouts_id, epoch, regions, known, base, 0, 0, 0), base - 1, window, now)
+    return with_limit(Register(counter, record.layouts_id, epoch, regions, known, base, 0, 0, 0), base - 1, window, now)
 
 
-def granted(register: Register, top: int, window: int, now: int) -> Register:
+def with_limit(register: Register, top: int, window: int, now: int) -> Register:
     """Return the register with a limit that grants every region `window` integers above `top`."""
     limit = min(top + window * len(register.regions), MAX_INTEGER)
     return replace(register, limit=max(limit, register.limit), window=window, granted=now)
@@ -60,7 +57,7 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
     lasting = -(-used * 3 * 60 * desired.schedule_minutes // (seconds * stride))
     window = max(desired.window, register.window, lasting)
     enough = max(window, 2 * count)
-    return replace(granted(register, top, enough, now), window=max(window, min(enough, 3 * register.window)))
+    return replace(with_limit(register, top, enough, now), window=max(window, min(enough, 3 * register.window)))
 
 
 class Gone(Frozen):
@@ -153,7 +150,7 @@ def plan(
     if top > register.limit and not register.lost:  # a restored table, or an older register: that much may be minted
         return Change(replace(register, limit=top))
     if not register.regions:
-        return _plan_deleted(register, record, items, ids, now, top, wanted=wanted)
+        return _plan_deleted(register, record, items, now, top, wanted=wanted)
     if register.lost or asked.went_back == epoch:
         return End(doubted=not register.lost)
     # What a table holds that was restored, or is another stack's, may lie above all that this epoch knows of.
@@ -208,7 +205,7 @@ def plan(
 
 
 def _plan_deleted(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, top: int, *, wanted: bool
+    register: Register, record: DeploymentRecord, items: Items, now: int, top: int, *, wanted: bool
 ) -> Step:
     """Return the step that keeps a counter deleted, or creates it again, above all that was minted.
 
@@ -216,7 +213,7 @@ def _plan_deleted(
     """
     hold = [name for name, item in items.items() if isinstance(item, Item) and item.held != DELETED]
     if not register.lost:
-        hold += [name for name, item in items.items() if item is None and not isinstance(ids[name], Absent)]
+        hold += [name for name, item in items.items() if item is None]
     if hold:
         return Apply(hold=tuple(hold))
     if record.answers(register):

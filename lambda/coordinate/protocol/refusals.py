@@ -166,9 +166,10 @@ def unknown_floors(counters: Sequence[str]) -> Refused:
 
 
 def no_region(regions: Sequence[str], counter: str = "") -> Refused:
-    """Return the refusal of a deployment of which no region answers, or none has this counter's item."""
-    what, then = ("", NOTHING_CHANGED) if not counter else (f"{counter}: ", "Nothing was deleted.")
+    """Return the refusal of a deployment of which no region answers, or none with this counter's item."""
+    what, then = (f"{counter}: ", "Nothing was deleted.") if counter else ("", NOTHING_CHANGED)
     return Refused(
-        f"{what}none of {', '.join(regions)} answers, so no region of this layout could mint. Deploy again when one "
-        f"does. {then}"
+        f"{what}none of {', '.join(regions)} answers with a table and an item that can be read, so no region of this "
+        "layout could mint. Deploy again when one does. If its table was deleted, deploy with `--refresh`; if it has a "
+        f"stray item, docs/runbook.md says what to do. {then}"
     )

@@ -64,8 +64,8 @@ class RunResult:
     """What it carries out; None if nothing is deployed."""
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """The counters that have what was asked for, as far as their regions answer."""
-    asked: tuple[str, ...] = ()
-    """The counters that were to be deleted."""
+    to_delete: tuple[str, ...] = ()
+    """The counters that were to be deleted, and are."""
     reported: tuple[str, ...] = ()
     """The counters that the reply is about."""
     scan: TablesScan = field(default_factory=TablesScan)
@@ -135,7 +135,7 @@ def _reconcile_only(
         done = len(result.outcomes.keys() | result.deleted)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
     if asked.delete:
-        result.asked = counters
+        result.to_delete = counters
     else:
         result.reported = counters
 
@@ -257,8 +257,8 @@ def reply(result: RunResult) -> dict[str, Any]:
     """Return the state of the counters that were asked for, and how many there are in all, without `CHECK_COUNTER`."""
     if result.skipped is not None:
         return {"skipped": result.skipped}
-    if result.asked:
-        return {"deleted": list(result.asked)}
+    if result.to_delete:
+        return {"deleted": list(result.to_delete)}
     reported = {counter: result.outcomes[counter] for counter in result.reported if counter != CHECK_COUNTER}
     found = {"unfinished": result.unfinished, "stray": {key: [*tables] for key, tables in result.scan.stray.items()}}
     return {
