@@ -229,7 +229,7 @@ def replies() -> dict[str, Any]:
     done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
     of_releases = ("checked", "released", "unmoved", "paused", "back", "stay", "reason")
     without_run = dict.fromkeys((*of_releases, "position", "perSecond", "unreachable", "next"), "a")
-    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(asked=("c",))), **without_run}
+    return {**done, **reply(RunResult(skipped="another run")), **reply(RunResult(to_delete=("c",))), **without_run}
 
 
 def wire() -> set[str]:

@@ -112,8 +112,10 @@ def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: st
         old, copy = registers.get(name), copies.get(name)
         if isinstance(old, Absent) or (old is not None and old.layouts_id == layouts_id):
             continue
-        known = copy.original if isinstance(copy, Copy) and copy.mirror_id == mirror_id else None
-        if copy is None and old is not None and not old.has_begun():
+        known: Register | None = None
+        if not isinstance(copy, Absent | None):
+            known = copy.original if copy.mirror_id == mirror_id else None
+        elif copy is None and old is not None and not old.has_begun():
             known = old  # its run was interrupted before it wrote the copy
         if known is not None:
             writes.append(op.WriteRegister(old, replace(known, layouts_id=layouts_id), admitted))

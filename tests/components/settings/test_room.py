@@ -58,7 +58,7 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
         counter: Outcome(replace(register, counter=counter), regions, created=True) for counter in desired["counters"]
     }
     record = DeploymentRecord(ID, token, MAX_INTEGER, token, 10**10, desired_state_of(canonical(desired)))
-    record = replace(record, reconciled=True, restored=True, first_epoch=MAX_EPOCH, first_base=MAX_INTEGER)
+    record = replace(record, reconciled=True, first_epoch=MAX_EPOCH, first_base=MAX_INTEGER)
     record = replace(record, answered=ANSWER["loss"], above=MAX_ABOVE)
     return replace(record, report=note(outcomes, record)), outcomes
 

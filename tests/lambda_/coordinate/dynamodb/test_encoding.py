@@ -48,7 +48,6 @@ RECORDS = st.builds(
     desired=st.just(desired("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
     reconciled=st.booleans(),
     report=st.text(),
-    restored=st.booleans(),
     answered=st.text(),
     above=INTEGERS,
     first_epoch=EPOCHS,

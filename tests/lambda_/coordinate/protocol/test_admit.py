@@ -1,12 +1,21 @@
 """Which deployment is admitted, and how the record is kept: on tables in memory."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from coordinate.protocol.admit import admit, finish
-from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, Item, Refused
-from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, WriteRecord, WriteRegister
+from coordinate.protocol.model import Absent, Copy, Deploy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.operations import (
+    DescribeStream,
+    Operation,
+    ReadRegister,
+    ScanCopies,
+    ScanItems,
+    WriteRecord,
+    WriteRegister,
+)
 
 from global_integers_core.records import ADMITTED_KEY, Recorded
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -109,7 +118,77 @@ def test_one_that_recreated_the_layouts_follows_the_copy_of_the_record(world: Wo
 
     found = admitted(world, deployment("a", follows="3", layoutsLabel="a layouts 2"))
     assert found is not None
-    assert (found.number, found.desired.regions, found.restored) == (4, ("a",), True)
+    assert (found.number, found.desired.regions) == (4, ("a",))
+
+
+NEW_TABLE = "layouts 2"
+OLDER = register("a")
+LATER = replace(OLDER, epoch=4)
+
+
+@pytest.mark.parametrize(
+    ("found", "copied", "expected"),
+    [
+        (None, None, None),
+        (None, Copy(LATER, "mirror 1"), LATER),
+        (OLDER, Copy(LATER, "mirror 1"), LATER),
+        (None, Copy(LATER, "mirror 0"), None),  # what the counter's next look finds is a loss
+        (OLDER, Copy(LATER, "mirror 0"), OLDER),
+        (OLDER, None, OLDER),
+        (replace(OLDER, ids=(None,)), None, replace(OLDER, ids=(None,), layouts_id=NEW_TABLE)),
+        (replace(OLDER, layouts_id=NEW_TABLE), Copy(LATER, "mirror 1"), replace(OLDER, layouts_id=NEW_TABLE)),
+    ],
+)
+def test_registers_are_put_back_before_the_record(
+    world: World, found: Register | None, copied: Copy[Register] | None, expected: Register | None
+) -> None:
+    """Where the record is, none is missing that the mirror has. One of this table stays: its copy may be older."""
+    world.make("layouts", NEW_TABLE)
+    world.registers.clear()
+    world.copies.clear()
+    if found is not None:
+        world.registers["c"] = found
+    if copied is not None:
+        world.copies["c"] = copied
+        here = copied.mirror_id == world.mirror.id
+        expected = replace(LATER, layouts_id=NEW_TABLE) if here and expected == LATER else expected
+    interrupted = SimulatedCoordinator(admit(None, "a run"))
+    run_to(interrupted, WriteRecord, world.carry_out)
+    assert world.registers.get("c") == expected
+    assert world.record is None
+
+    interrupted.finish(world.carry_out)
+    assert world.record is not None
+    assert world.record.layouts_id == world.layouts.id == NEW_TABLE
+
+
+@pytest.mark.parametrize("spoilt", ["layouts", "mirror"])
+def test_what_cannot_be_read_is_left_to_who_reads_it_next(world: World, spoilt: str) -> None:
+    world.make("layouts")
+    world.registers["c"], world.copies["c"] = OLDER, Copy(LATER, "mirror 1")
+    world.table(spoilt).items["c"] = {"counter": {"S": "c"}}  # pyright: ignore[reportOptionalMemberAccess]
+
+    assert admitted(world, None) is not None
+    assert world.carry_out(ReadRegister("c")) == (Absent.STRAY if spoilt == "layouts" else OLDER)
+
+
+@pytest.mark.parametrize("lost", ["layouts", "mirror"])
+def test_what_was_scanned_in_another_table_is_not_put_back(world: World, lost: str) -> None:
+    """The table is restored meanwhile, and what it had may be older than what another one had."""
+    world.make("layouts")
+
+    def carry_out(operation: Operation) -> Any:
+        answer = world.carry_out(operation)
+        if isinstance(operation, ScanCopies) and not changed:
+            world.table(lost).id = "another one"  # pyright: ignore[reportOptionalMemberAccess]
+            changed.append(lost)
+        return answer
+
+    changed: list[str] = []
+    with pytest.raises(Refused, match="nor its mirror has") if lost == "mirror" else nullcontext():
+        SimulatedCoordinator(admit(None, "a run")).finish(carry_out)
+    put_back = {} if lost == "mirror" else {"c": register("a", "b", layouts_id="another one")}
+    assert {**world.registers} == put_back
 
 
 TRACES = {
@@ -167,7 +246,7 @@ def test_with_both_lost_whatever_is_left_is_named(left: str) -> None:
 
     found = admitted(world, deployment("a", **first, recovery={"loss": loss, "above": 2_500}))
     assert found is not None
-    assert (found.answered, found.above, found.first_base, found.restored) == (loss, 2_500, 2_501, False)
+    assert (found.answered, found.above, found.first_base) == (loss, 2_500, 2_501)
     assert found.first_epoch == world.registers["c"].epoch >= NOW
 
 

@@ -113,21 +113,6 @@ def test_nothing_is_begun_without_a_record() -> None:
     assert scene.written() == []
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
-    scene = Scene("a")
-    present = replace(record("a"), restored=True)
-    scene.world.record = present
-    if whole:
-        scene.world.record_copy = Copy(present, scene.world.mirror.id)
-        assert scene.reconcile().created
-    else:
-        with pytest.raises(Refused, match=r"^c: its register .* lost, .* \(there are none\).* Look into your own data"):
-            scene.reconcile()
-        assert scene.written() == ["WriteRegister", "WriteCopy"]
-        assert scene.register().lost == "loss-run 1-1"
-
-
 def test_no_run_goes_on_for_ever() -> None:
     scene = Scene("a")
 
