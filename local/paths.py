@@ -78,9 +78,13 @@ def command(arguments: str) -> str:
 OF_PULUMI = re.compile(r"`pulumi (up|preview)(?: --refresh)?`")
 """Pulumi commands in messages of the program and the coordinator. The local ones replace them, and always refresh."""
 
+ANSWER = re.compile(r"`recovery: \{loss: (\S+), above: ([^}]+)\}`")
+"""A setting in messages of the coordinator, which is an option on this machine."""
+
 
 def as_here(text: str) -> str:
     """Return a message with the commands that there are on this machine."""
+    text = ANSWER.sub(r"""`-c 'recovery={"loss": "\1", "above": \2}'`""", text)
     return OF_PULUMI.sub(lambda found: f"`{command(found[1])}`", text)
 
 

@@ -9,6 +9,8 @@ from textwrap import indent
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from global_integers_core.names import CHECK_COUNTER, DELETED
 
 from ..aws_clients import Aws
@@ -296,7 +298,11 @@ def _follow(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Even
     lines, last = 0, False
     while not last:
         last = ended.wait(PERIOD)
-        for counter, now in _phases(aws, region, table).items():
+        try:
+            present = _phases(aws, region, table)
+        except (BotoCoreError, ClientError):  # the call that is followed says why
+            continue
+        for counter, now in present.items():
             if seen.get(counter) != now:
                 seen[counter] = now
                 lines += 1
@@ -324,7 +330,8 @@ def phase(register: dict[str, Any]) -> str:
         if not register["regions"]["L"]:
             return DELETED
         if loss := register["lost"]["S"]:
-            return f"its register is lost ({loss}); regions mint what they still have"
+            left = "regions mint what they still have until that is answered"
+            return f"its register is lost ({loss}); {left} (docs/runbook.md#two-losses-at-once)"
         epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
         regions = [region["S"] for region in register["regions"]["L"]]
         ids = register.get("ids", {}).get("L", ())

@@ -27,7 +27,8 @@ WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
         f"Each of the {len({*BY_SEARCH, *BY_HAND, *RULES_BY_HAND, *FOUND})} conditions and rules is taken out",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
-        f"For {REGION_SECONDS} seconds (at the first deployment, for up to {FIRST_SECONDS // 60} minutes)",
+        f"For {REGION_SECONDS} seconds (at the first deployment and when a loss is answered, for up to "
+        f"{FIRST_SECONDS // 60} minutes)",
         f"{WORDS[ATTEMPTS].capitalize()} attempts got no valid response",
         f"{WORDS[TOGETHER].capitalize()} calls in a row were throttled",
         f"the last {WORDS[MAX_PAST]} past layouts",

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coordinate.protocol.model import Recovery
+from coordinate.protocol.refusals import too_low
 
 from local.command_line import as_text, select
 from local.paths import ROOT, LocalError, as_here
@@ -168,6 +170,8 @@ def test_an_option_is_not_abbreviated(tmp_path: Path) -> None:
 def test_messages_name_the_commands_of_this_machine() -> None:
     assert as_here("run `pulumi up --refresh`, or `pulumi preview`; `pulumi cancel`").count("-m local ") == 2
     assert "`pulumi cancel`" in as_here("`pulumi cancel`")
+    shown = as_here(str(too_low(Recovery("loss-8f14e45fceea167a-7", 5), 99)))
+    assert """Set `-c 'recovery={"loss": "loss-8f14e45fceea167a-7", "above": 99}'`, or a larger""" in shown
 
 
 @pytest.mark.long

@@ -1,28 +1,28 @@
 """Changes the layout of one counter while every reachable region goes on minting. It decides and does no I/O.
 
 The rule: the next base lies above every ceiling that was found or fenced, and above the limit if a region that has
-integers of the epoch wasn't fenced.
+integers of the epoch wasn't fenced, or says that its table went back.
 
 What is written
 ---------------
 The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/admitted` what
 identifies it: its random token, and the id of its table. The record and `/admitted` are written in one transaction, and
 every write of a register compares `/admitted`, which is small. The mirror has a copy of every register and of the
-record. Each region has an item for each counter. It also has records of its layouts (`history.py`), on which no integer
-depends.
+record. Each region has an item for each counter. It also has records of its layouts (`history.py`), which show that
+there was a counter.
 
 Every write is conditional. No region gets integers before its register, and the register's copy, say so.
 
 1. Admit (`admit.py`). The record is replaced if it still has the token that the preview read. An outdated deployment, a
    floor for an unknown counter and a wrong answer to a loss are refused before any region changes. A lost record was
-   put back by then, and lost registers say so.
+   put back by then, after all registers.
 2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails, no
    region stops. In every reachable region that may have integers of this epoch, the ceiling is lowered, or stays, for
    good. Then the region's table is described: the fence counts only in the table that the register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written.
 4. Hold. A region without an item gets one that is held, so it can't mint. Then the register gets the id of its table.
-   A region with an older item gets only that.
+   A region with an older item gets only that. A fenced region's table is in the register from the beginning.
 5. Open. The layouts are recorded in the region, and then the item gets the epoch's numbers: one that is held, or one of
    an earlier epoch. In a leaving region, the item is fenced at what was issued.
 6. Reconcile. When nothing is left to do, the record is marked as reconciled and copied to the mirror.
@@ -43,19 +43,21 @@ first, and then the table is described. A server without `TableId`, such as Dyna
 After a loss
 ------------
 - A lost or restored counters table: its id isn't the one in the register, so the epoch ends, above the limit and above
-  all that was found. So does an epoch where some item of an earlier one reaches its base, wherever it stands.
-- A lost or restored layouts table: registers and record are put back from the mirror. A lost mirror is written anew.
+  all that was found. An epoch also ends, above all that was found, where some item of an earlier one reaches its base,
+  wherever it stands.
+- A lost or restored layouts table: all registers are put back from the mirror, and then the record. So where the record
+  is, no register is missing, whatever becomes of the mirror afterwards. A lost mirror is written anew.
 - A register whose limit is below some ceiling that was found is an older one: its limit is raised to that.
-- A register is lost together with its copy, or is of an earlier epoch than some item. Then its limit is lost. The run
-  that finds this out writes a register that says so, with the id of this loss, made of its random token and the number
-  of the record. It gives nothing to any region. If everything at home is lost, that is done for every counter of the
-  settings, and for every other one that left a trace, before the first record is written, and only while the record and
-  its copy are as they were read. If Pulumi's state or any table has a trace, there is no first record without an
-  answer.
+- A register is lost together with its copy, or is of an earlier epoch than some item, or doesn't name the table of an
+  item that is open in its epoch. Then its limit is lost. The run that finds this out writes a register that says so,
+  with the id of this loss, made of its random token and the number of the record. It gives nothing to any region. If
+  everything at home is lost, that is done for every counter of the settings, and for every other one that left a trace,
+  before the first record is written, and only while the record and its copy are as they were read. If Pulumi's state or
+  any table has a trace, there is no first record without an answer.
 - An answer is of one loss. It says above what nothing was minted, which lies at or above every ceiling that was found.
   Then each register that was lost by this loss goes on: every region answers, every item is brought into the register's
-  epoch and fenced by one write, and the next base lies above all fences and above the answer. A register that is put
-  back after its answer was used is lost once more.
+  epoch and fenced by one write, and the next base lies above all fences and above the answer. If somebody puts such a
+  register back afterwards, it is lost once more: under another id, if the answer is still in the settings.
 - No answer does without a number. What all tables show is not enough: one of them may be new, or lack a counter that
   was throttled when it was healed, and only the registers could tell.
 
@@ -66,8 +68,8 @@ Why no integer is minted twice
 3. They lie at or below its limit. A ceiling is written only after the register has the limit, and the limit is only
    raised. A raise that arrives late finds another epoch, or a fence, and fails.
 4. In a fenced region, they lie at or below the fence. Nothing raises a fenced ceiling within its epoch.
-5. The next base lies above all fences, and above the limit for all other regions. The register is replaced only if it
-   hasn't changed since it was read, so the limit is still the one that the base was computed from.
+5. The next base lies above all fences, and above the limit if any other region has integers. The register is replaced
+   only if it hasn't changed since it was read, so the limit is still the one that the base was computed from.
 6. An old epoch can't come back. An item is opened only over the epoch and the hold that were read. A run that was
    paused during a change finds another register, and so never opens; or another epoch or hold, and fails.
 7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
@@ -79,7 +81,7 @@ Why no integer is minted twice
 10. A counter begins at 1, or at its floor, only if nothing shows that there was one. After the record was lost, too, a
     counter that left no trace begins above the answer, in an epoch above all that a warm function may have seen: epochs
     began less often than once a second, so the seconds since 1970 are above all of them.
-11. A lost limit is never guessed. An answer names one loss, and a register that is lost later has another id.
+11. A lost limit is never guessed. An answer names one loss: what one run finds, before the answer is admitted.
 
 What needs a bound in time
 --------------------------

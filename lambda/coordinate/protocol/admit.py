@@ -254,7 +254,7 @@ def _first(
     (loss,) = losses
     if desired.recovery is None or desired.recovery.loss != loss:
         least = highest(*(items_in(scans, name) for name in names))
-        raise refusals.lost_everything(layouts_id, traces, loss, least)
+        raise refusals.lost_everything(layouts_id, traces, loss, least, another=desired.recovery is not None)
     answered = _answer(desired.recovery, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
     first_epoch = max([answered.first_epoch, *(register.epoch for register in lost)])

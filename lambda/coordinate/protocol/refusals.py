@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from global_integers_core.records import RECORD_KEY
 
-from .model import Item, Items, Recovery, Refused, Register, TooMany, highest
+from .model import Item, Items, LimitLost, Recovery, Refused, Register, TooMany, highest
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
@@ -14,40 +14,70 @@ SHOWN = 10
 """How many lines of one kind are shown: traces, or refusals of counters."""
 
 
-def lost_everything(layouts_id: str, traces: Mapping[str, Sequence[str]], loss: str = "", least: int = 0) -> Refused:
+def lost_everything(
+    layouts_id: str,
+    traces: Mapping[str, Sequence[str]],
+    loss: str = "",
+    least: int = 0,
+    *,
+    another: bool = False,
+) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
 
     `traces` are what was found, and in which tables. `loss` is the id of the loss, which only a deployment finds out,
-    and `least` the smallest number that answers it.
+    and `least` the smallest number that answers it. `another` says that the settings answer another loss.
     """
     every = [f"{what}: in {', '.join(tables)}" for what, tables in sorted(traces.items())]
     shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
     found = "".join(f"\n  {line}" for line in shown)
     todo = answer(loss, least) if loss else "Deploy: the refusal says how to go on."
+    before = "recovery: what it answers is another loss. " if another else ""
     return Refused(
-        f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
+        f"{before}Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
         "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise, regions go "
         f"on minting what they still have. {todo}{found}"
     )
 
 
-def lost(counter: str, register: Register, items: Items) -> Refused:
+def lost(counter: str, register: Register, items: Items) -> LimitLost:
     """Return the refusal of a counter whose limit is lost, until that is answered."""
     found = [f"{region} has an item of epoch {item.epoch}" for region, item in items.items() if isinstance(item, Item)]
     meanwhile = "Regions go on minting what they still have." if register.regions else "The counter was deleted."
-    return Refused(
+    return _limit_lost(
         f"{counter}: its register and the copy of it were lost, or are older than its items "
-        f"({', '.join(found) or 'there are none'}). {meanwhile} {answer(register.lost, highest(items))}"
+        f"({', '.join(found) or 'there are none'}). {meanwhile}",
+        register.lost,
+        highest(items),
     )
+
+
+def _limit_lost(found: str, loss: str, least: int) -> LimitLost:
+    return LimitLost(found, loss, least, answer(loss, least))
+
+
+def joined(refusals: Iterable[Refused]) -> list[Refused]:
+    """Return different refusals, the counters of one loss in one, with the number that does for all of them."""
+    others: dict[str, Refused] = {}
+    lost: dict[str, list[LimitLost]] = {}
+    for each in refusals:
+        if isinstance(each, LimitLost):
+            lost.setdefault(each.loss, []).append(each)
+        else:
+            others.setdefault(str(each), each)
+    for loss, counters in lost.items():
+        more = [f"… and {len(counters) - SHOWN} more counters."] * (len(counters) > SHOWN)
+        found = "\n".join([*(each.found for each in counters[:SHOWN]), *more])
+        others[loss] = _limit_lost(found, loss, max(each.least for each in counters))
+    return [*others.values()]
 
 
 def answer(loss: str, least: int) -> str:
     """Return what is to be done about a loss. Regions may mint up to `least`."""
-    larger = f", or {least} if that is larger, since regions may mint up to it" if least else ""
+    larger = f" Use {least} if that is larger: regions of these settings may mint up to it." if least else ""
     return (
         "Look into your own data for the largest integer that was ever minted. Answer this loss in the stack's "
-        f"settings: `recovery: {{loss: {loss}, above: <that integer>}}`{larger}. Then deploy again; docs/runbook.md "
+        f"settings: `recovery: {{loss: {loss}, above: <that integer>}}`.{larger} Then deploy again; docs/runbook.md "
         "says more."
     )
 

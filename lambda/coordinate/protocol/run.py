@@ -202,7 +202,7 @@ def _reconcile_each(
     steps = (_reconcile(counter, token, record, found, result, asked) for counter, found in counters.items())
     answers = yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
-    refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
+    refused = [str(each) for each in refusals.joined(answer for answer in answers if isinstance(answer, Refused))]
     shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]
     return Refused("\n".join(shown)) if refused else None
 

@@ -66,7 +66,7 @@ def loss_in(refused: str) -> str:
 
 def answer_in(refused: str, above: int = 0) -> dict[str, Any]:
     """Return the answer that a refusal asks for, by somebody whose data end at `above`."""
-    least = [int(each) for each in re.findall(r"or (\d+) if that is larger", refused)]
+    least = [int(each) for each in re.findall(r"Use (\d+) if that is larger", refused)]
     return {"loss": loss_in(refused), "above": max([above, *least])}
 
 
@@ -135,7 +135,9 @@ def test_an_answer_that_stays_in_the_settings_does_nothing_any_more(stack: Stack
         minted.everywhere(EU, HOME)
 
     lose_home(stack)
-    second = answer_in(refusal(recovery=answer))
+    refused = refusal(recovery=answer)
+    assert refused.startswith("recovery: what it answers is another loss. ")
+    second = answer_in(refused)
     assert second["loss"] != answer["loss"]
     deploy(recovery=second)
     minted.everywhere()

@@ -7,6 +7,7 @@ from coordinate.protocol.model import Item, Recovery, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     another_loss,
+    joined,
     lost,
     lost_everything,
     lost_meanwhile,
@@ -57,8 +58,27 @@ def test_every_message_says_what_to_do_by_no_certain_command(refusal: Refused) -
 def test_a_loss_is_answered_with_the_number_that_is_enough() -> None:
     """Whoever gives it isn't asked for a larger one."""
     for refusal in (lost("orders", LOST, ITEMS), lost_everything("layouts 2", {}, "loss-1", 99)):
-        assert "`recovery: {loss: loss-1, above: <that integer>}`, or 99 if that is larger" in str(refusal)
+        assert "`recovery: {loss: loss-1, above: <that integer>}`. Use 99 if that is larger: " in str(refusal)
     assert "<that integer>}`. Then deploy again" in str(lost_everything("layouts 2", {}, "loss-1"))
+
+
+def test_counters_of_one_loss_get_one_number() -> None:
+    """Whoever answers the loss answers it for all of them."""
+    others = [lost(f"c{n:02}", LOST, {"us-east-1": Item(10, 3, 100 + n, 4)}) for n in range(12)]
+    another = lost("x", register("us-east-1", lost="loss-2"), ITEMS)
+    found = joined([superseded([]), others[0], another, *others[1:], superseded([])])
+
+    assert [str(found[0]), str(found[2])] == [str(superseded([])), str(another)]
+    told = str(found[1]).splitlines()
+    assert [line.partition(":")[0] for line in told[:10]] == [f"c{n:02}" for n in range(10)]
+    assert told[10].startswith("… and 2 more counters. Look into your own data")
+    assert "Use 111 if that is larger: " in told[10]
+    assert str(found[1]).count("loss-1") == 1
+
+
+def test_an_answer_to_another_loss_is_told() -> None:
+    said = str(lost_everything("layouts 2", {}, "loss-1", another=True))
+    assert said.startswith("recovery: what it answers is another loss. Neither the layouts table")
 
 
 def test_a_lost_register_names_what_is_left_of_it() -> None:
