@@ -23,7 +23,7 @@ REGION_SECONDS = 15
 comes back to it."""
 
 FIRST_SECONDS = 240
-"""The same for a role at the first deployment, which needs every region: a role is new then."""
+"""The same where every region is needed: at the first deployment, when roles are new, and when a loss is answered."""
 
 ATTEMPTS = 3
 """Attempts, those of a call itself included, after which a region other than home counts as unreachable."""
