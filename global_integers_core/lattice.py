@@ -17,9 +17,6 @@ MAX_INTEGER = 2**53 - 1
 MAX_FLOOR = 2**52
 """The largest floor. A floor is never lowered again, so half of all integers are left after a mistyped one."""
 
-MAX_ABOVE = 2**53 - 2**32
-"""The largest integer that an answer to a loss may name: above every floor, so that a mistyped floor is no dead end."""
-
 MAX_REGIONS = 64
 """The largest number of regions in a layout, and so the largest stride."""
 

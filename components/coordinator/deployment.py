@@ -45,7 +45,7 @@ def record_of(item: str, table: str) -> StoredRecord:
     """Read the record from its item in a table: a JSON object of DynamoDB attributes.
 
     Raises:
-        RunError: an attribute is missing that every version since 1.0.0 writes.
+        RunError: an attribute is missing or wrong.
     """
     attributes = json.loads(item)
     try:
@@ -61,10 +61,10 @@ def record_of(item: str, table: str) -> StoredRecord:
             counters=report.get("counters", {}),
             window=report.get("window", 0),
         )
-    except KeyError as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise pulumi.RunError(
-            f"the deployment record in {table} was written by a version before 1.0.0, which this one can't read; "
-            "deploy a new stack"
+            f"the deployment record in {table} can't be read: an attribute is missing or wrong. If a version before "
+            "1.0.0 wrote it, deploy a new stack. Otherwise, see docs/runbook.md#a-stray-item"
         ) from error
 
 
@@ -80,7 +80,8 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, copy: StoredR
         copy = record
         if record.desired == desired:
             return canonical({"desired": desired, "follows": record.follows, "requested": record.requested})
-    known = copy or record
+    # After a loss, either may be an older one.
+    known = max((each for each in (copy, record) if each), key=lambda each: each.number, default=None)
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
 
 

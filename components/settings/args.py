@@ -108,7 +108,7 @@ class GlobalIntegersArgs:
         {}, wanted="loss and above", example={"loss": "loss-8f14e45fceea167a-7", "above": 120_000}
     )
     """The answer to a [loss of two tables](runbook.md#two-losses-at-once). `loss` is its id in the refusal; `above` an
-    integer up to 2^53 − 2^32 above which nothing was ever minted."""
+    integer up to 2^53 − 1 above which nothing was ever minted."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
     """Regions [being removed](runbook.md#remove-a-region). Their URLs return 410; their tables are no longer protected.
     A region neither here nor in `regions` is deleted."""

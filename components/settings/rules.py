@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from global_integers_core.lattice import MAX_ABOVE, MAX_FLOOR
+from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER
 from global_integers_core.names import COUNTER_NAME, LOSS_ID, RESERVED, reserved
 
 from ..monitoring.alarms import ALARMS
@@ -87,8 +87,8 @@ def check_recovery(settings: Settings, findings: Findings) -> None:
     elif settings.recovery and not unknown:
         findings.add("recovery", f"has no loss; {printed}: {findings.example('recovery', RECOVERY)}")
     if "above" in settings.recovery:
-        above = f"0 to {MAX_ABOVE} (2^53 − 2^32)"
-        findings.integer("recovery.above", settings.recovery["above"], 0, MAX_ABOVE, above)
+        above = f"0 to {MAX_INTEGER} (2^53 − 1)"  # any that was minted, so that no loss is a dead end
+        findings.integer("recovery.above", settings.recovery["above"], 0, MAX_INTEGER, above)
     elif "loss" in settings.recovery and not unknown:
         data = "add the largest integer that was ever minted, from your own data"
         findings.add("recovery", f"has no above; {data}: {findings.example('recovery', RECOVERY)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, cast
 
-from global_integers_core.lattice import MAX_ABOVE, MAX_FLOOR, MAX_REGIONS
+from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER, MAX_REGIONS
 from global_integers_core.names import (
     CHECK_COUNTER,
     COUNTER_NAME,
@@ -298,4 +298,4 @@ def _check_recovery(recovery: Any) -> None:
             "was minted as above."
         )
     if answer:
-        _integer(answer, "above", most=MAX_ABOVE, where="recovery.")
+        _integer(answer, "above", most=MAX_INTEGER, where="recovery.")

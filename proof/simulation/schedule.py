@@ -20,7 +20,6 @@ from coordinate.protocol.model import Copy, Deploy, Refused, Register
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 from mint.model import CeilingReached, WentBackwards
 
-from global_integers_core.lattice import MAX_ABOVE
 from global_integers_core.names import CHECK_COUNTER
 
 from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
@@ -271,7 +270,7 @@ class RandomSchedule:
         world = self.world
         tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
         tops += [integer for _, integer in {*world.minted, *world.excepted}]
-        return {"loss": self.said, "above": min(max([0, *tops]), MAX_ABOVE)}
+        return {"loss": self.said, "above": max([0, *tops])}
 
     def _ask(self, counter: str, count: int) -> None:
         """Ask as a function does that has minted nothing, whatever runs are at work. It waits for nothing."""

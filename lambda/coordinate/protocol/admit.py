@@ -79,7 +79,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
         elif record.token != deployment.follows:
             raise refusals.superseded(record.desired.regions)
         else:
-            yield from _check(deployment)
+            yield from _check_age(deployment)
+            yield from _check_floors(deployment.desired)
             if all(
                 isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
             ):
@@ -122,11 +123,13 @@ def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: st
     return all((yield writes))
 
 
-def _check(deployment: Deploy) -> Steps[None]:
+def _check_age(deployment: Deploy) -> Steps[None]:
     now = yield from one(op.Clock())
     if abs(now - deployment.requested) > LATEST:
         raise refusals.outdated(deployment.requested, now)
-    desired = deployment.desired
+
+
+def _check_floors(desired: DesiredState) -> Steps[None]:
     unknown = set(desired.floors) - {"*", *desired.counters}
     if unknown:
         registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
@@ -194,7 +197,7 @@ def _first(
     written.
     """
     if deployment is not None:
-        yield from _check(deployment)
+        yield from _check_age(deployment)
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     tables: dict[str, Scanned] = {"the layouts table": registers, "the mirror": copies}
     known = [each for each in (record, copy and copy.original) if each is not None]
@@ -231,6 +234,7 @@ def _first(
         first_base=max([1, *(each.first_base for each in known)]),
     )
     if not traces:
+        yield from _check_floors(desired)
         return new
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
     shown = where({**tables, **scans}, lambda what: not isinstance(what, Absent))

@@ -279,15 +279,5 @@ class Refused(Exception):
     """The coordinator stops. The message says what was found, where, and what to do."""
 
 
-class LimitLost(Refused):
-    """A counter's limit is lost: its `loss` must be answered. `least` is the smallest number that does for it."""
-
-    def __init__(self, found: str, loss: str, least: int, todo: str) -> None:
-        super().__init__(f"{found} {todo}")
-        self.found = found
-        self.loss = loss
-        self.least = least
-
-
 class TooMany(Refused):
     """A caller may create no more counters."""

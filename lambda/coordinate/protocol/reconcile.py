@@ -4,7 +4,7 @@ A counter is changed by rounds: `inspect`, then `step`, until nothing is left to
 again, and several runs may race: the register decides, and all of them carry out the same change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from . import operations as op
@@ -33,15 +33,18 @@ def reconcile(
     record: DeploymentRecord,
     observation: Observation | None = None,
     asked: Asked = Asked(),  # noqa: B008 (it is immutable)
+    scanned: Iterable[str] = (),
 ) -> Steps[Outcome | Gone]:
     """Bring a counter to the layout that the record asks for, delete it, or carry its deletion on.
 
     If something else than the record is admitted meanwhile, that is carried out. No other run has the random string
-    `run`. `observation` is what a scan has found. What needs an operator is `Refused`. A counter of which nothing is
-    found is created if that is asked for, or if the settings have it. A counter is deleted when it is reconciled: then
-    its register is known to bound all that was minted.
+    `run`. `observation` is what a scan has found; a counter without a register may have items in any region that was
+    `scanned`. What needs an operator is `Refused`. A counter of which nothing is found is created if that is asked for,
+    or if the settings have it. A counter is deleted when it is reconciled: then its register is known to bound all that
+    was minted.
     """
     state = _State(counter, run, record, observation, asked)
+    state.scanned = scanned
     for number in range(ROUNDS):
         if (yield from state.inspect()):
             # No two items are ever held by one token.
@@ -65,6 +68,8 @@ class _State:
         self._observation = observation
         """What needs no second look, unless the register has changed since."""
         self._asked = asked
+        self.scanned: Iterable[str] = ()
+        """The regions of all registers."""
         self._created = False
         self._mirror_id = ""
         self._now = 0
@@ -122,7 +127,7 @@ class _State:
             yield from self._write(register, replace(copy.original, layouts_id=record.layouts_id), copy)
             return
         # If what is found is another run's work, that run has written the register, and this one's write fails.
-        items, _ = yield from read_items(record.desired.everywhere, counter)
+        items, _ = yield from read_items((*record.desired.everywhere, *self.scanned), counter)
         recorded = yield [op.ReadRecorded(region, counter) for region in items]
         layouts = [layout for each in recorded if not isinstance(each, Absent) for layout in each or ()]
         on_record = any(layout.epoch >= record.first_epoch for layout in layouts)  # others are of before an answer

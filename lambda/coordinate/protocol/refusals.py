@@ -5,13 +5,21 @@ from datetime import UTC, datetime
 
 from global_integers_core.records import RECORD_KEY
 
-from .model import Item, Items, LimitLost, Recovery, Refused, Register, TooMany, highest
+from .model import Item, Items, Recovery, Refused, Register, TooMany, highest
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
 
 SHOWN = 10
 """How many lines of one kind are shown: traces, or refusals of counters."""
+
+
+class LimitLost(Refused):
+    """What was `found` of a counter whose limit is lost by a `loss`, and what answers it: at least `least`."""
+
+    def __init__(self, found: str, loss: str, least: int) -> None:
+        super().__init__(f"{found} {answer(loss, least)}")
+        self.found, self.loss, self.least = found, loss, least
 
 
 def lost_everything(
@@ -30,7 +38,7 @@ def lost_everything(
     every = [f"{what}: in {', '.join(tables)}" for what, tables in sorted(traces.items())]
     shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
     found = "".join(f"\n  {line}" for line in shown)
-    todo = answer(loss, least) if loss else "Deploy: the refusal says how to go on."
+    todo = answer(loss, least) if loss else "Use `--refresh`. Deploy: the refusal says how to go on."
     before = "recovery: what it answers is another loss. " if another else ""
     return Refused(
         f"{before}Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
@@ -44,16 +52,12 @@ def lost(counter: str, register: Register, items: Items) -> LimitLost:
     """Return the refusal of a counter whose limit is lost, until that is answered."""
     found = [f"{region} has an item of epoch {item.epoch}" for region, item in items.items() if isinstance(item, Item)]
     meanwhile = "Regions go on minting what they still have." if register.regions else "The counter was deleted."
-    return _limit_lost(
+    return LimitLost(
         f"{counter}: its register and the copy of it were lost, or are older than its items "
         f"({', '.join(found) or 'there are none'}). {meanwhile}",
         register.lost,
         highest(items),
     )
-
-
-def _limit_lost(found: str, loss: str, least: int) -> LimitLost:
-    return LimitLost(found, loss, least, answer(loss, least))
 
 
 def joined(refusals: Iterable[Refused]) -> list[Refused]:
@@ -68,13 +72,14 @@ def joined(refusals: Iterable[Refused]) -> list[Refused]:
     for loss, counters in lost.items():
         more = [f"… and {len(counters) - SHOWN} more counters."] * (len(counters) > SHOWN)
         found = "\n".join([*(each.found for each in counters[:SHOWN]), *more])
-        others[loss] = _limit_lost(found, loss, max(each.least for each in counters))
+        others[loss] = LimitLost(found, loss, max(each.least for each in counters))
     return [*others.values()]
 
 
 def answer(loss: str, least: int) -> str:
     """Return what is to be done about a loss. Regions may mint up to `least`."""
     larger = f" Use {least} if that is larger: regions of these settings may mint up to it." if least else ""
+    larger += " If any other region still mints, use the `ceiling` that its status says if that is larger."
     return (
         "Look into your own data for the largest integer that was ever minted. Answer this loss in the stack's "
         f"settings: `recovery: {{loss: {loss}, above: <that integer>}}`.{larger} Then deploy again; docs/runbook.md "
@@ -105,8 +110,8 @@ def must_answer(regions: Sequence[str], counter: str = "") -> Refused:
     prefix = f"{counter}: " if counter else ""
     return Refused(
         f"{prefix}{', '.join(regions)} must answer, with items that can be read: no register limits what is minted "
-        "there. Deploy again when all regions answer. If one never will, remove it from the stack's settings; after a "
-        "loss, `recovery.above` must cover what it may still mint."
+        "there. Deploy again when all regions answer. If one never will, docs/runbook.md says how to give it up; after "
+        "a loss, `recovery.above` must cover what it may still mint."
     )
 
 
@@ -142,8 +147,9 @@ def outdated(asked: int, now: int) -> Refused:
     """Return the refusal of a deployment that was requested long ago."""
     at, today = (datetime.fromtimestamp(time, UTC).isoformat(timespec="minutes") for time in (asked, now))
     return Refused(
-        f"This deployment was requested at {at}, and it is {today} now: it may be outdated. Deploy again; if the "
-        f"first time is wrong, set the clock of the computer that deploys. {NOTHING_CHANGED}"
+        f"This deployment was requested at {at}, and it is {today} now: it may be outdated. Deploy again, with "
+        "`--refresh`. If the first time is wrong, set the clock of the computer that deploys. "
+        f"{NOTHING_CHANGED}"
     )
 
 

@@ -218,7 +218,7 @@ def _reconcile(
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(op.MayBegin())):
         return False
-    outcome = yield from reconcile(counter, token, record, observation, asked)
+    outcome = yield from reconcile(counter, token, record, observation, asked, result.scan.items)
     if isinstance(outcome, Outcome):
         result.outcomes[counter] = outcome
     else:

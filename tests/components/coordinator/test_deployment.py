@@ -143,20 +143,25 @@ def test_anything_else_follows_the_last_deployment(provider: Aws, changed: dict[
 
 
 COPIED = {**recorded(STOOD), "token": {"S": FOLLOWED}}
+BEFORE_IT = f"{HOME} 2020-01-01T00:00:00.000"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("record", "expected"),
+    ("record", "number", "expected"),
     [
-        (None, FOLLOWED),
-        (recorded({**STOOD, "layoutsLabel": f"{HOME} 2020-01-01T00:00:00.000"}), FOLLOWED),
-        (recorded({**STOOD, "window": 1000}), TOKEN),
+        (None, 4, FOLLOWED),
+        (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 4, FOLLOWED),
+        (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 5, FOLLOWED),
+        (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 3, TOKEN),
+        (recorded({**STOOD, "window": 1000}), 5, TOKEN),
     ],
-    ids=["no record", "it is of a table before", "it is of this table"],
+    ids=["no record", "it is of a table before", "it is older", "the mirror is older", "it is of this table"],
 )
-def test_where_the_record_was_lost_its_copy_is_followed(record: dict[str, Any] | None, expected: str) -> None:
-    found = event_of(Aws(record=record, copy=COPIED))
+def test_where_the_record_was_lost_its_copy_is_followed(
+    record: dict[str, Any] | None, number: int, expected: str
+) -> None:
+    found = event_of(Aws(record=record, copy={**COPIED, "number": {"N": str(number)}}))
 
     assert found["follows"] == expected
     assert found["requested"] > 1_794_000_000
@@ -300,7 +305,8 @@ def test_the_default_counter_is_a_plain_setting(counters: list[str], named: dict
 
 DYNAMODB = "operation error DynamoDB: GetItem, https response error, "
 OLD = recorded({key: value for key, value in STOOD.items() if key != "recovery"})
-OF_BEFORE = "was written by a version before 1.0.0, which this one can't read; deploy a new stack"
+BROKEN = {**recorded(STOOD), "report": {"S": "{"}}
+OF_BEFORE = "can't be read: an attribute is missing or wrong. If a version before 1.0.0 wrote it, deploy a new stack"
 RENAMED = (
     "prefix: this stack is deployed as 'global-integers-before' and can't be renamed to 'global-integers-test', "
     "because that would replace its tables; give the project and the stack their old names again (`pulumi stack "
@@ -321,13 +327,22 @@ RENAMED = (
         ({"record": "couldn't find resource"}, "a table is gone: run `pulumi up --refresh`"),
         ({"record": OLD}, f"the deployment record in {PREFIX}-layouts {OF_BEFORE}"),
         ({"copy": OLD}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
+        ({"copy": BROKEN}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
         (
             {"first_layouts_label": f"us-west-2 {LABEL}"},
             f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back to us-west-2",
         ),
         ({"named": f"{PROJECT}-before"}, RENAMED),
     ],
-    ids=["unreadable", "a table is gone", "an old record", "an old copy", "another home", "another name"],
+    ids=[
+        "unreadable",
+        "a table is gone",
+        "an old record",
+        "an old copy",
+        "a broken copy",
+        "another home",
+        "another name",
+    ],
 )
 def test_what_would_go_wrong_is_refused(state: dict[str, Any], message: str, preview: bool) -> None:
     error, deployment = deploy_badly(config(HOME, OTHER), aws=Aws(preview=preview, standing=True, **state))

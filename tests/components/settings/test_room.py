@@ -15,7 +15,7 @@ from components.settings import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, Setting
 from components.settings import desired_state_of as desired_state_of_settings
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.values import canonical
-from global_integers_core.lattice import MAX_ABOVE, MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
 from local.paths import ROOT
 from tests.components.running import HOME
 
@@ -23,7 +23,7 @@ ALL = [region for region, partition in partitions().items() if partition == "aws
 FEW, MANY = ["eu-west-1", "ap-southeast-2"], [region for region in ALL if region not in WITHOUT_FUNCTION_URLS]
 ID = "3f2b1c9a-8d47-4e51-9c0b-7a6d5e4f3b21"
 """As long as any table's."""
-ANSWER = {"loss": f"loss-{'f' * 16}-{10**9}", "above": MAX_ABOVE}
+ANSWER = {"loss": f"loss-{'f' * 16}-{10**9}", "above": MAX_INTEGER}
 
 
 def named(count: int, length: int) -> list[str]:
@@ -59,7 +59,7 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     }
     record = DeploymentRecord(ID, token, MAX_INTEGER, token, 10**10, desired_state_of(canonical(desired)))
     record = replace(record, reconciled=True, first_epoch=MAX_EPOCH, first_base=MAX_INTEGER)
-    record = replace(record, answered=ANSWER["loss"], above=MAX_ABOVE)
+    record = replace(record, answered=ANSWER["loss"], above=MAX_INTEGER)
     return replace(record, report=note(outcomes, record)), outcomes
 
 

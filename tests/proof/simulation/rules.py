@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from coordinate.protocol import admit, epochs, plan, reconcile, scan
+from coordinate.protocol import admit, epochs, plan, reconcile, run, scan
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import (
@@ -169,6 +169,10 @@ def _same_loss(_: Function) -> Function:
     return loss_id
 
 
+def _nothing_scanned(reconcile: Function) -> Function:
+    return lambda *args: reconcile(*args[:-1])
+
+
 def _nothing_to_put_back(*_: Any) -> op.Steps[bool]:
     yield from ()
     return True
@@ -198,6 +202,7 @@ PROTOCOL: Patches = {
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "put back: registers before the record": ((admit,), "_put_back", lambda _: _nothing_to_put_back),
     "put back: without a copy, only what hasn't begun": ((Register,), "has_begun", _always(False)),
+    "new: nothing is where another counter still is": ((run,), "reconcile", _nothing_scanned),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),
     "went back: above the limit": ((reconcile,), "begin_next_epoch", _not_doubted),
 }

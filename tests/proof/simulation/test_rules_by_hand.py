@@ -313,6 +313,22 @@ def a_counter_that_is_only_on_record() -> None:
     mint(world)
 
 
+def a_region_that_is_dropped_at_once() -> None:
+    """A caller's counter: its register and the copy are lost. Other registers name the region that is replaced."""
+    world = CheckedWorld()
+    deployed(world, "b")
+    create(world)
+    mint(world)
+    del world.registers["e"], world.copies["e"]
+    world.make_table("a")
+    finish(deployment(world, "a", "replacing"), world=world)
+    for name in ("b", "receipts b"):
+        world.delete(name)
+    world.warm.clear()
+    finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
+    mint(world)
+
+
 def a_copy_that_is_written_too_late() -> None:
     """The mirror lacks a limit up to which a region has minted. The layouts table is lost, and this region is away."""
     world = minting("a", "b", most=1_000)
@@ -354,6 +370,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "put back: registers before the record": (a_mirror_that_is_lost_when_the_record_is_back, MintedTwice),
     "put back: without a copy, only what hasn't begun": (a_copy_of_an_older_register_that_is_deleted, MintedTwice),
+    "new: nothing is where another counter still is": (a_region_that_is_dropped_at_once, MintedTwice),
     "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
     "mirror: written before anything is done": (a_copy_that_is_written_too_late, MintedTwice),
     "held item: another token when it ends": (a_late_opening_of_what_was_ended, MintedTwice),

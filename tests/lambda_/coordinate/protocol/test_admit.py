@@ -250,6 +250,13 @@ def test_with_both_lost_whatever_is_left_is_named(left: str) -> None:
     assert found.first_epoch == world.registers["c"].epoch >= NOW
 
 
+def test_a_floor_of_a_lost_counter_hides_no_loss() -> None:
+    world = with_both_lost("an item")
+    world.items("a")["e"] = world.items("a")["c"]
+    assert "recovery: {loss: loss-run" in refused_with(world, deployment("a", floors={"e": 5}))
+    assert "there is no counter e;" in refusal(World(), deployment(floors={"e": 5}))
+
+
 def test_a_register_that_cannot_be_read_is_refused_before_it_is_marked() -> None:
     """It is a counter's if anything else shows one; otherwise nobody's."""
     for table in ("layouts", "mirror"):

@@ -59,7 +59,9 @@ def test_a_loss_is_answered_with_the_number_that_is_enough() -> None:
     """Whoever gives it isn't asked for a larger one."""
     for refusal in (lost("orders", LOST, ITEMS), lost_everything("layouts 2", {}, "loss-1", 99)):
         assert "`recovery: {loss: loss-1, above: <that integer>}`. Use 99 if that is larger: " in str(refusal)
-    assert "<that integer>}`. Then deploy again" in str(lost_everything("layouts 2", {}, "loss-1"))
+    assert "<that integer>}`. If any other region still mints, use the `ceiling`" in str(
+        lost_everything("layouts 2", {}, "loss-1")
+    )
 
 
 def test_counters_of_one_loss_get_one_number() -> None:
@@ -69,14 +71,14 @@ def test_counters_of_one_loss_get_one_number() -> None:
     found = joined([superseded([]), others[0], another, *others[1:], superseded([])])
 
     assert [str(found[0]), str(found[2])] == [str(superseded([])), str(another)]
-    told = str(found[1]).splitlines()
-    assert [line.partition(":")[0] for line in told[:10]] == [f"c{n:02}" for n in range(10)]
-    assert told[10].startswith("… and 2 more counters. Look into your own data")
-    assert "Use 111 if that is larger: " in told[10]
+    lines = str(found[1]).splitlines()
+    assert [line.partition(":")[0] for line in lines[:10]] == [f"c{n:02}" for n in range(10)]
+    assert lines[10].startswith("… and 2 more counters. Look into your own data")
+    assert "Use 111 if that is larger: " in lines[10]
     assert str(found[1]).count("loss-1") == 1
 
 
-def test_an_answer_to_another_loss_is_told() -> None:
+def test_an_answer_to_another_loss_is_said() -> None:
     said = str(lost_everything("layouts 2", {}, "loss-1", another=True))
     assert said.startswith("recovery: what it answers is another loss. Neither the layouts table")
 
