@@ -198,9 +198,14 @@ def _reconcile_each(
     result: RunResult,
     asked: Asked,
 ) -> Steps[Refused | None]:
-    """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
-    steps = (_reconcile(counter, token, record, found, result, asked) for counter, found in counters.items())
-    answers = yield Parallel(steps)
+    """Reconcile counters at the same time. Return what was refused, which does not stop the others.
+
+    The check counter comes last: where it is missing, callers hear that the table is new, not that there is no counter.
+    """
+    answers: list[Any] = []
+    for names in (counters.keys() - {CHECK_COUNTER}, counters.keys() & {CHECK_COUNTER}):
+        steps = (_reconcile(name, token, record, counters[name], result, asked) for name in counters if name in names)
+        answers += yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
     refused = [str(each) for each in refusals.joined(answer for answer in answers if isinstance(answer, Refused))]
     shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]

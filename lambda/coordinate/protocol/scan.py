@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from global_integers_core.names import CHECK_COUNTER
-
 from . import operations as op
 from .history import unrecorded
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Register, Scanned, item_in, where
@@ -81,8 +79,6 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
                 urgent[name] = observation
     oldest = sorted(rest, key=lambda name: rest[name].register.granted)
     todo: dict[str, Observation | None] = {**urgent, **{name: rest[name] for name in oldest}}
-    if CHECK_COUNTER in todo:  # where it is missing, callers hear that the table is new
-        todo[CHECK_COUNTER] = todo.pop(CHECK_COUNTER)
     return TablesScan(
         {name: register for name, register in readable.items() if register.regions},
         {name: copy for name, copy in copies.items() if isinstance(copy, Copy)},

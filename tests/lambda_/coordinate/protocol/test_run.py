@@ -1,12 +1,14 @@
 """A whole run, on tables in memory: what a counter that is refused, or that isn't begun, leaves for the next loss."""
 
+from random import Random
 from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.operations import CarryOut, MayBegin, Operation, ReadCopy, TakeRunLock
+from coordinate.protocol.operations import CarryOut, MayBegin, OpenItem, Operation, ReadCopy, TakeRunLock
 from coordinate.protocol.run import ScheduledRun
 
+from global_integers_core.names import CHECK_COUNTER
 from proof.simulation.checks import CheckedWorld
 from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
 
@@ -107,3 +109,23 @@ def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
     with pytest.raises(Refused, match="can't be read"):
         begun(ScheduledRun(), "schedule").finish(unreadable)
     assert world.record_copy is None
+
+
+@pytest.mark.parametrize("chosen", [0, -1])
+def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
+    """While it is missing, callers hear that the table is new, and not that there is no such counter."""
+    world, counters = CheckedWorld(), ("c", CHECK_COUNTER, "d")
+    deployed(world, "a", "b", counters=counters)
+    world.lose("b", "recreated", Random(0))
+    opened: list[str] = []
+
+    def carry_out(operation: Operation) -> Any:
+        if isinstance(operation, OpenItem) and operation.region == "b":
+            opened.append(operation.counter)
+        return world.carry_out(operation)
+
+    healing = begun(ScheduledRun(), "healing")
+    while not healing.ended:
+        healing.step(carry_out, lambda n: chosen % n)
+    assert sorted(opened[:-1]) == ["c", "d"]
+    assert opened[-1] == CHECK_COUNTER
