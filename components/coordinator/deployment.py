@@ -96,7 +96,7 @@ BOTH_LOST = "the layouts table and the mirror were lost"
 
 ASKS = f"{BOTH_LOST}: the coordinator will say how to answer (docs/runbook.md#two-losses-at-once)"
 
-ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery, and counters go on by it"
+ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counters go on by it only if it is right"
 
 NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
