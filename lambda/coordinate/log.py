@@ -15,8 +15,7 @@ def phase_of(old: Register | None, new: Register) -> str:
     if new.lost:
         return "lost"
     if old is None or old.layouts_id != new.layouts_id:
-        is_new = old is None and new.regions and not new.has_begun()
-        return "created" if is_new else "put back"
+        return "created" if old is None and new.is_fresh() else "put back"
     if not new.regions:
         return "deleting"
     if not old.regions:

@@ -54,6 +54,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
             mirror_id = yield from one(op.DescribeMirror())
             if copy is not None and copy.mirror_id == mirror_id:
+                if isinstance(admitted, Absent):
+                    raise refusals.stray_admitted()
                 put_back = replace(copy.original, layouts_id=layouts_id)
                 if (yield from _put_back(put_back, admitted, mirror_id)):
                     yield [op.WriteRecord(record, put_back)]
@@ -102,7 +104,8 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
 def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: str) -> Steps[bool]:
     """Put back every register that isn't this layouts table's. Return whether all are there, so that the record may be.
 
-    They come first: so no register is missing where the record is. What can't be read is left to who reads it next.
+    They come first: so no register is missing where the record is. What can't be read is left to who reads it next, and
+    so is a register that has no copy.
     """
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
@@ -113,13 +116,8 @@ def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: st
         old, copy = registers.get(name), copies.get(name)
         if isinstance(old, Absent) or (old is not None and old.layouts_id == layouts_id):
             continue
-        known: Register | None = None
-        if not isinstance(copy, Absent | None):
-            known = copy.original if copy.mirror_id == mirror_id else None
-        elif copy is None and old is not None and not old.has_begun():
-            known = old  # its run was interrupted before it wrote the copy
-        if known is not None:
-            writes.append(op.WriteRegister(old, replace(known, layouts_id=layouts_id), admitted))
+        if not isinstance(copy, Absent | None) and copy.mirror_id == mirror_id:
+            writes.append(op.WriteRegister(old, replace(copy.original, layouts_id=layouts_id), admitted))
     return all((yield writes))
 
 

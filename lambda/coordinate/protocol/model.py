@@ -179,9 +179,9 @@ class Register:
         more_ids = sum(id_ is not None for id_ in self.ids) > sum(id_ is not None for id_ in other.ids)
         return self.limit > other.limit or more_ids
 
-    def has_begun(self) -> bool:
-        """Return whether any region may have been given integers of this epoch."""
-        return any(self.ids)
+    def is_fresh(self) -> bool:
+        """Return whether it was just begun: it has given nothing to any region yet."""
+        return bool(self.regions) and not any(self.ids) and not self.lost
 
     @property
     def layout(self) -> Layout:

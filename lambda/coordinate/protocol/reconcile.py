@@ -132,8 +132,13 @@ class _State:
         layouts = [layout for each in recorded if not isinstance(each, Absent) for layout in each or ()]
         on_record = any(layout.epoch >= record.first_epoch for layout in layouts)  # others are of before an answer
         new, left = self._first(), left_of(register, copy, *items.values())
-        if left or on_record or record.has_reported(counter):
+        # By a register that is fresh and has no copy, nothing was done: the run that wrote it was interrupted.
+        fresh = [register] if copy is None and register is not None and register.is_fresh() else []
+        if left != fresh or on_record or record.has_reported(counter):
             new = self._lost(left)
+        elif register is not None:
+            epoch, base = max(new.epoch, register.epoch + 1), max(new.base, register.limit + 1)
+            new = beginning(counter, record, epoch, base, self._now)
         elif not self._asked.creates(counter, record):
             self.gone = True
             return

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from global_integers_core.records import RECORD_KEY
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY
 
 from .model import Item, Items, Recovery, Refused, Register, TooMany, highest
 
@@ -121,6 +121,14 @@ def stray(counter: str, table: str) -> Refused:
         f"{counter}: the item of this counter in {table} can't be read: an attribute is missing or wrong. The layouts "
         "table and the mirror both have such an item. If the other one can be read, delete this one, and deploy again: "
         "the coordinator puts it back. docs/runbook.md says how. Nothing was changed for this counter."
+    )
+
+
+def stray_admitted() -> Refused:
+    """Return the refusal of every run, since what is beside the record can't be read, and the record is lost."""
+    return Refused(
+        f"The item {ADMITTED_KEY} of the layouts table can't be read: an attribute is missing or wrong. Delete it, and "
+        f"deploy again: the coordinator puts it back with the record. {NOTHING_CHANGED}"
     )
 
 

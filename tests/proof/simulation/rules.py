@@ -201,7 +201,7 @@ PROTOCOL: Patches = {
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "put back: registers before the record": ((admit,), "_put_back", lambda _: _nothing_to_put_back),
-    "put back: without a copy, only what hasn't begun": ((Register,), "has_begun", _always(False)),
+    "find: only what is fresh begins again": ((Register,), "is_fresh", _always(True)),
     "new: nothing is where another counter still is": ((run,), "reconcile", _nothing_scanned),
     "new: only if it wasn't reported": ((DeploymentRecord,), "has_reported", _always(False)),
     "went back: above the limit": ((reconcile,), "begin_next_epoch", _not_doubted),

@@ -369,7 +369,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "copy: put back if it is ahead": (an_older_register, MintedTwice),
     "open item: only where the register names its table": (an_older_register_and_its_copy, MintedTwice),
     "put back: registers before the record": (a_mirror_that_is_lost_when_the_record_is_back, MintedTwice),
-    "put back: without a copy, only what hasn't begun": (a_copy_of_an_older_register_that_is_deleted, MintedTwice),
+    "find: only what is fresh begins again": (a_copy_of_an_older_register_that_is_deleted, MintedTwice),
     "new: nothing is where another counter still is": (a_region_that_is_dropped_at_once, MintedTwice),
     "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
     "mirror: written before anything is done": (a_copy_that_is_written_too_late, MintedTwice),

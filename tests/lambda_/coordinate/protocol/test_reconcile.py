@@ -113,6 +113,23 @@ def test_nothing_is_begun_without_a_record() -> None:
     assert scene.written() == []
 
 
+FRESH = register("a", layouts_id="layouts 0", ids=(None,))
+
+
+@pytest.mark.parametrize("found", [FRESH, replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")])
+def test_a_register_of_another_table_begins_again_if_nothing_was_done_by_it(found: Register) -> None:
+    """Its run was interrupted before it wrote the copy. The layouts table was restored meanwhile, or just before."""
+    scene = Scene("a", counters=["d"])  # callers have created c
+    scene.world.registers["c"] = found
+    if found == FRESH:
+        assert scene.reconcile().created
+        present = scene.register()
+        assert (present.epoch, present.base, present.ids) == (FRESH.epoch + 1, FRESH.limit + 1, ("a 2",))
+    else:
+        with pytest.raises(Refused, match=r"^c: its register .* lost"):
+            scene.reconcile()
+
+
 def test_no_run_goes_on_for_ever() -> None:
     scene = Scene("a")
 

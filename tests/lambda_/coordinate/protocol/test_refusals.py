@@ -16,6 +16,7 @@ from coordinate.protocol.refusals import (
     nothing_deployed,
     outdated,
     stray,
+    stray_admitted,
     superseded,
     too_low,
     unknown_floors,
@@ -30,6 +31,7 @@ EARLY = [
     outdated(NOW, NOW + 86_400),
     unknown_floors(["orders"]),
     too_low(Recovery("loss-1", 5), 99),
+    stray_admitted(),
     another_loss("loss-2", ["loss-1"]),
 ]
 ALL = [
