@@ -51,11 +51,11 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
         record = yield from one(op.ReadRecord())
         layouts_id = yield from one(op.DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.layouts_id != layouts_id:
+            if isinstance(admitted, Absent):  # every write of a register compares it
+                raise refusals.stray_admitted()
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
             mirror_id = yield from one(op.DescribeMirror())
             if copy is not None and copy.mirror_id == mirror_id:
-                if isinstance(admitted, Absent):
-                    raise refusals.stray_admitted()
                 put_back = replace(copy.original, layouts_id=layouts_id)
                 if (yield from _put_back(put_back, admitted, mirror_id)):
                     yield [op.WriteRecord(record, put_back)]
