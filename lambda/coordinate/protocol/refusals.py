@@ -33,18 +33,18 @@ def lost_everything(
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
 
     `traces` are what was found, and in which tables. `loss` is the id of the loss, which only a deployment finds out,
-    and `least` the smallest number that answers it. `another` says that the settings answer another loss.
+    and `least` the smallest number that answers it. `another` says that the settings name another loss.
     """
     every = [f"{what}: in {', '.join(tables)}" for what, tables in sorted(traces.items())]
     shown = [*every[:SHOWN], *[f"and {len(every) - SHOWN} more"] * (len(every) > SHOWN)]
     found = "".join(f"\n  {line}" for line in shown)
     todo = answer(loss, least) if loss else "Use `--refresh`. Deploy: the refusal says how to go on."
-    before = "recovery: what it answers is another loss. " if another else ""
+    named = "The loss in `recovery` is another one. " if another else ""
     return Refused(
-        f"{before}Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
+        f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
         "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise, regions go "
-        f"on minting what they still have. {todo}{found}"
+        f"on minting what they still have. {named}{todo}{found}"
     )
 
 

@@ -136,7 +136,7 @@ def test_an_answer_that_stays_in_the_settings_does_nothing_any_more(stack: Stack
 
     lose_home(stack)
     refused = refusal(recovery=answer)
-    assert refused.startswith("recovery: what it answers is another loss. ")
+    assert "what they still have. The loss in `recovery` is another one. Look into your own data" in refused
     second = answer_in(refused)
     assert second["loss"] != answer["loss"]
     deploy(recovery=second)

@@ -82,7 +82,7 @@ def test_counters_of_one_loss_get_one_number() -> None:
 
 def test_an_answer_to_another_loss_is_said() -> None:
     said = str(lost_everything("layouts 2", {}, "loss-1", another=True))
-    assert said.startswith("recovery: what it answers is another loss. Neither the layouts table")
+    assert "what they still have. The loss in `recovery` is another one. Look into your own data" in said
 
 
 def test_a_lost_register_names_what_is_left_of_it() -> None:
