@@ -112,11 +112,10 @@ def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: st
     if (layouts_id, present_mirror_id) != (record.layouts_id, mirror_id):
         return False
     writes: list[op.Operation] = []
-    for name in {**registers, **copies}:
-        old, copy = registers.get(name), copies.get(name)
-        if isinstance(old, Absent) or (old is not None and old.layouts_id == layouts_id):
-            continue
-        if not isinstance(copy, Absent | None) and copy.mirror_id == mirror_id:
+    for name, copy in copies.items():
+        old = registers.get(name)
+        missing = old is None or (isinstance(old, Register) and old.layouts_id != layouts_id)
+        if missing and not isinstance(copy, Absent) and copy.mirror_id == mirror_id:
             writes.append(op.WriteRegister(old, replace(copy.original, layouts_id=layouts_id), admitted))
     return all((yield writes))
 

@@ -203,9 +203,9 @@ def _reconcile_each(
     The check counter comes last: where it is missing, callers hear that the table is new, not that there is no counter.
     """
     answers: list[Any] = []
-    for names in (counters.keys() - {CHECK_COUNTER}, counters.keys() & {CHECK_COUNTER}):
-        steps = (_reconcile(name, token, record, counters[name], result, asked) for name in counters if name in names)
-        answers += yield Parallel(steps)
+    for last in (False, True):
+        names = [name for name in counters if (name == CHECK_COUNTER) == last]
+        answers += yield Parallel(_reconcile(name, token, record, counters[name], result, asked) for name in names)
     result.unfinished = sum(not answer for answer in answers)
     refused = [str(each) for each in refusals.joined(answer for answer in answers if isinstance(answer, Refused))]
     shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]
