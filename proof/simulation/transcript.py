@@ -194,9 +194,9 @@ def _details(operation: op.Operation) -> str:
         case op.HoldItem(_, _, state, over) | op.OpenItem(_, _, state, over):
             return f"{shown(state)}, over {shown(over)}"
         case op.FenceItem(_, _, over, epoch, by):
-            to = "" if epoch == over else f" to epoch {epoch}"
+            to = "" if epoch == over.epoch else f" to epoch {epoch}"
             ceiling = f"by {by}, most {operation.most}" if by else "closed" if by == 0 else "as it is"
-            return f"epoch {over}{to}, {ceiling}"
+            return f"{shown(over)}{to}, {ceiling}"
         case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:

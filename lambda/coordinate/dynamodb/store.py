@@ -184,13 +184,14 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
                 {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
             )
         case op.FenceItem(_, _, over, epoch, by, most):
-            same, values = _compared(ItemState(over, ""))
+            same, values = _compared(over)
             sets = ["fenced = :true", "epoch = :epoch"]
             values |= {":true": TRUE, ":epoch": {"N": str(epoch)}}
             if by == 0:
-                return f"SET {', '.join(['ceiling = issued', *sets, *PAST * (over < epoch)])}", same, values
+                past = PAST if over.epoch < epoch and not over.held else []
+                return f"SET {', '.join(['ceiling = issued', *sets, *past])} REMOVE held", same, values
             if by is None:
-                return f"SET {', '.join(sets)}", same, values
+                return f"SET {', '.join(sets)} REMOVE held", same, values
             return (
                 f"SET {', '.join(['ceiling = issued + :by', *sets])}",
                 f"{same} AND attribute_not_exists(fenced) AND issued <= :most",

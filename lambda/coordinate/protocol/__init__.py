@@ -18,7 +18,7 @@ Every write is conditional. No region gets integers before its register, and the
    put back by then, after all registers.
 2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails, no
    region stops. In every reachable region that may have integers of this epoch, the ceiling is lowered, or stays, for
-   good. Then the region's table is described: the fence counts only in the table that the register names.
+   good. An item that was held is held no longer, so nobody opens it in this epoch either. Then the region's table is described: the fence counts only in the table that the register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written.
 4. Hold. A region without an item gets one that is held, so it can't mint. Then the register gets the id of its table.
@@ -70,8 +70,9 @@ Why no integer is minted twice
 4. In a fenced region, they lie at or below the fence. Nothing raises a fenced ceiling within its epoch.
 5. The next base lies above all fences, and above the limit if any other region has integers. The register is replaced
    only if it hasn't changed since it was read, so the limit is still the one that the base was computed from.
-6. An old epoch can't come back. An item is opened only over the epoch and the hold that were read. A run that was
-   paused during a change finds another register, and so never opens; or another epoch or hold, and fails.
+6. An old epoch can't come back. An item is opened only over the epoch and the hold that were read, and a fence leaves
+   neither. A run that was paused during a change finds another register, or an item that is fenced, and so never opens;
+   or another epoch or hold, and fails.
 7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
 8. No lost table is trusted. Only a table that never got integers of this epoch doesn't count, and the register says
    which.

@@ -28,7 +28,7 @@ def hold_items(register: Register, regions: Sequence[str], items: Items, ids: Id
     return Observation(join(register, found), {**items, **held}, {**ids, **found})
 
 
-def apply_register(register: Register, step: Apply, items: Items, token: str) -> Steps[bool]:
+def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]:
     """Give regions what the register says, and close or hold what is to mint no more. Return whether all was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer. Where the
@@ -50,28 +50,26 @@ def apply_register(register: Register, step: Apply, items: Items, token: str) ->
         elif region in step.open and region in here:
             writes.append(op.OpenItem(region, counter, wanted[region], item.state))
         elif region in step.close and region in here:
-            writes.append(ending(region, counter, item, register.epoch, token))
+            writes.append(ending(region, counter, item, register.epoch))
     done = yield writes
     written = all(answer is not False and not isinstance(answer, Absent) for answer in done)
     return len(here) == len(regions) and written
 
 
-def ending(region: str, counter: str, item: Item, epoch: int, token: str, headroom: int = 0) -> op.Operation:
+def ending(region: str, counter: str, item: Item, epoch: int, headroom: int = 0) -> op.Operation:
     """Return the write that brings an item to this epoch, so that it mints no more than `headroom` integers.
 
-    One that is held gets another token: whoever would still open it by the old one can't any more. The fence is
-    relative to what is issued when it arrives, so it lands however fast that grows.
+    One that is held is held no longer, so that nobody opens it in this epoch any more. The fence is relative to what is
+    issued when it arrives, so it lands however fast that grows.
     """
-    if item.held:
-        return op.HoldItem(region, counter, ItemState(epoch, token), item.state)
     by = headroom * item.stride
     if by and (item.fenced or item.issued > item.ceiling - by):  # then the ceiling stays
-        return op.FenceItem(region, counter, item.epoch, epoch, None)
-    return op.FenceItem(region, counter, item.epoch, epoch, by, item.ceiling - by)
+        return op.FenceItem(region, counter, item.state, epoch, None)
+    return op.FenceItem(region, counter, item.state, epoch, by, item.ceiling - by)
 
 
 def begin_next_epoch(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, token: str, now: int, *, doubted: bool
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, doubted: bool
 ) -> Steps[Observation]:
     """Fence every region of this epoch that answers. Return the next register, to be written.
 
@@ -81,7 +79,7 @@ def begin_next_epoch(
     known = zip(register.regions, register.ids, strict=True)
     taking_part = {region: id_ for region, id_ in known if id_ is not None}
     present = {region: items[region] for region in taking_part}
-    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom, token)
+    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom)
     # After the fences: they were in these tables.
     described = dict(zip(taking_part, (yield [op.DescribeTable(region) for region in taking_part]), strict=True))
     fenced = {region: id_ for region, id_ in taking_part.items() if region in fences and described[region] == id_}
@@ -93,14 +91,14 @@ def begin_next_epoch(
 
 
 def recover(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, token: str, now: int
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int
 ) -> Steps[Observation | None]:
     """Fence every item, since the limit is lost. Return the next register, above all fences and above the answer.
 
     None: some item can't be fenced now.
     """
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
-    fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, token, into=True)
+    fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, into=True)
     described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
     here = {region: id_ for region, id_ in described.items() if region in fences and id_ == ids[region]}
     fenced = {region: id_ for region, id_ in here.items() if not isinstance(id_, Absent)}
@@ -127,9 +125,7 @@ def _following(
     return replace(beginning(register.counter, record, epoch, base, now, fenced), preceding=register.epoch)
 
 
-def fence(
-    counter: str, items: Items, epoch: int, headroom: int, token: str, *, into: bool = False
-) -> Steps[dict[str, Item]]:
+def fence(counter: str, items: Items, epoch: int, headroom: int, *, into: bool = False) -> Steps[dict[str, Item]]:
     """Fence items, and return those that are fenced. One of a later epoch is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. With `into`, nobody was given
@@ -145,7 +141,7 @@ def fence(
                 fenced[region] = item
             else:
                 by = headroom if into or item.epoch == epoch else 0
-                writes[region] = ending(region, counter, item, epoch, token, by)
+                writes[region] = ending(region, counter, item, epoch, by)
         if not writes:
             break
         answers = dict(zip(writes, (yield [*writes.values()]), strict=True))
@@ -153,11 +149,7 @@ def fence(
             before = items[region]
             if answer is False or isinstance(answer, Absent) or not isinstance(before, Item):
                 continue
-            after = replace(before, epoch=epoch, fenced=True)
-            if isinstance(writes[region], op.HoldItem):
-                fenced[region] = replace(after, held=token)
-            else:
-                fenced[region] = replace(after, ceiling=answer)
+            fenced[region] = replace(before, epoch=epoch, fenced=True, held="", ceiling=answer)
         again = [region for region in writes if region not in fenced]
         items = dict(zip(again, (yield [op.ReadItem(region, counter) for region in again]), strict=True))
     return fenced

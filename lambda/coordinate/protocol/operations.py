@@ -179,14 +179,14 @@ class RaiseItem(Operation):
 class FenceItem(Operation):
     """Bring an item to `epoch` with a ceiling that stays: `by` above what is issued when this arrives.
 
-    With `by` None, the ceiling stays as it is. Answer: the ceiling, or False. Condition: the item is of the epoch
-    `over`, and isn't held; with `by` above 0, it isn't fenced, and no more than `most` is issued. `most` is the known
-    ceiling − `by`, so the ceiling is never raised.
+    It isn't held any more: so nothing opens it before the next epoch. With `by` None, the ceiling stays as it is.
+    Answer: the ceiling, or False. Condition: the item is in the state `over`; with `by` above 0, it isn't fenced, and
+    no more than `most` is issued. `most` is the known ceiling − `by`, so the ceiling is never raised.
     """
 
     region: str
     counter: str
-    over: int
+    over: ItemState
     epoch: int
     by: int | None
     most: int = 0

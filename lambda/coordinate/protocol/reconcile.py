@@ -171,13 +171,13 @@ class _State:
                     raise refusals.undeletable(self._counter, pending)
                 return Outcome(register, pending, self._created)
             case Apply() as applied:
-                done = yield from apply_register(register, applied, items, token)
+                done = yield from apply_register(register, applied, items)
                 if done and register.regions and not asked.delete:
                     return Outcome(register, applied.pending, self._created)
             case Lost():
                 following = Observation(self._lost(left_of(register, *items.values())), {}, {})
             case End(doubted):
-                following = yield from self._end(token, doubted=doubted)
+                following = yield from self._end(doubted=doubted)
             case Hold(missing):
                 following = yield from hold_items(register, missing, items, ids, token)
             case Change(changed):
@@ -188,7 +188,7 @@ class _State:
             self._created = self._created or not register.regions
         return None
 
-    def _end(self, token: str, *, doubted: bool) -> Steps[Observation | None]:
+    def _end(self, *, doubted: bool) -> Steps[Observation | None]:
         assert self._observation is not None  # noqa: S101 (it was inspected)
         (register, items, ids), record = self._observation, self._record
         regions = record.desired.regions
@@ -199,8 +199,8 @@ class _State:
         if not all((yield [op.WriteRegister(register, register, record.admitted), op.WriteCopy(same, same)])):
             return None
         if register.lost:
-            return (yield from recover(register, record, items, ids, token, self._now))
-        return (yield from begin_next_epoch(register, record, items, ids, token, self._now, doubted=doubted))
+            return (yield from recover(register, record, items, ids, self._now))
+        return (yield from begin_next_epoch(register, record, items, ids, self._now, doubted=doubted))
 
     def _copy_of(self, register: Register) -> Copy[Register]:
         return Copy(register, self._mirror_id)

@@ -21,6 +21,7 @@ from coordinate.protocol.model import (
     DeploymentRecord,
     DesiredState,
     Item,
+    ItemState,
     Refused,
     Register,
     Scanned,
@@ -155,13 +156,6 @@ def _joined(plan: Function) -> Function:
     return planned
 
 
-def _same_token(ending: Function) -> Function:
-    def ended(region: str, counter: str, item: Item, epoch: int, token: str, *headroom: int) -> Any:
-        return ending(region, counter, item, epoch, item.held or token, *headroom)
-
-    return ended
-
-
 def _same_loss(_: Function) -> Function:
     def loss_id(run: str, _: DeploymentRecord) -> str:
         return f"loss-{run}"
@@ -196,7 +190,6 @@ PROTOCOL: Patches = {
     "loss: its copy before the record": ((admit,), "_is_lost", _without_copy),
     "older item: ends the epoch": ((reconcile, scan), "plan", _older_ones_stay),
     "open item: only where the register names its table": ((reconcile, scan), "plan", _joined),
-    "held item: another token when it ends": ((epochs,), "ending", _same_token),
     "limit: raised to what is found": ((reconcile, scan), "plan", _limit_stays),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
@@ -274,6 +267,17 @@ def _no_first_copy(world: CheckedWorld, operation: op.Operation, carry_out: Func
 
 def _copy_untried(_: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
     return (isinstance(operation, op.WriteCopy) and operation.old == operation.new) or carry_out(operation)
+
+
+def _held_when_fenced(world: CheckedWorld, operation: op.Operation, carry_out: Function) -> Any:
+    """Let an item that is held when it is fenced be held on, by another token."""
+    match operation:
+        case op.FenceItem(region, counter, over, epoch) if over.held:
+            held = carry_out(op.HoldItem(region, counter, ItemState(epoch, "fence"), over))
+            item = world.item(region, counter)
+            return item.ceiling if held is True and item else held
+        case _:
+            return carry_out(operation)
 
 
 def _absolute_fences(carry_out: Function) -> Function:
@@ -379,6 +383,7 @@ ALIVE: Patches = {
     "unreachable: stops nobody": (*CARRY_OUT, _otherwise(_refuse_unreachable)),
     "mirror: has the first record": (*CARRY_OUT, _otherwise(_no_first_copy)),
     "conflict: tried again": ((Network,), "_conflict", _no_retry),
+    "fence: held by nobody": (*CARRY_OUT, _otherwise(_held_when_fenced)),
     "fence: only if the next register can be written": (*CARRY_OUT, _otherwise(_copy_untried)),
     "window: no rate by a short time": (*CARRY_OUT, _otherwise(_grow_by_any_time)),
     "receipts: stop no region": ((Network,), "_is_denied", _receipts_stop_regions),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, ItemState, Refused, Register
 from coordinate.protocol.operations import FenceItem, ReadCopy, ReadItem, ReadRegister, WriteCopy, WriteRegister
 from coordinate.protocol.refusals import lost_everything, lost_meanwhile
 
@@ -111,7 +111,7 @@ def test_a_window_that_has_grown_more_than_threefold_is_noticed() -> None:
 
 def test_denied_calls_end_a_run_only_at_home() -> None:
     tables = world("a")
-    fence = FenceItem("a", "c", over=1, epoch=1, by=5, most=5)
+    fence = FenceItem("a", "c", over=ItemState(1, ""), epoch=1, by=5, most=5)
     tables.denied = {"a": "writes", "mirror": "reads"}
 
     assert tables.carry_out(fence) is Absent.UNREACHABLE

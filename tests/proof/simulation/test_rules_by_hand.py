@@ -337,21 +337,28 @@ def a_copy_that_is_written_too_late() -> None:
     go_on_without_a(world)
 
 
-def a_late_opening_of_what_was_ended() -> None:
-    """An item is still held when its epoch ends. Whoever was about to open it comes before the next epoch does."""
+def an_opening_of_what_was_fenced_meanwhile() -> None:
+    """A run reads an item that is still held just after it was fenced, and opens it after the next epoch has begun."""
     world = CheckedWorld()
     for region in "ab":
         world.make_table(region)
     first = deployment(world, "ab", "first")
     run_to(first, op.OpenItem, world.carry_out)
-    opening = {operation.region: operation for *_, operation in first.todo if isinstance(operation, op.OpenItem)}
-    world.carry_out(opening["a"])
+    world.carry_out(_openings(first)["a"])
     mint_all(world, "a", most=5)
+    late = SimulatedCoordinator(run(Grant("c", 1), "late", RunResult()))
+    run_to(late, op.ReadItem, world.carry_out)
+    late.step(world.carry_out)  # it reads a's item
     second = deployment(world, "ba", "second")
     run_to(second, op.OpenItem, world.carry_out)
-    world.carry_out(opening["b"])
-    step_all(second, world.carry_out)
+    world.carry_out(_openings(second)["a"])
+    run_to(late, op.OpenItem, world.carry_out)
+    world.carry_out(_openings(late)["b"])
     mint_all(world, "b", "a")
+
+
+def _openings(coordinator: SimulatedCoordinator) -> dict[str, op.Operation]:
+    return {opening.region: opening for *_, opening in coordinator.todo if isinstance(opening, op.OpenItem)}
 
 
 BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
@@ -373,7 +380,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "new: nothing is where another counter still is": (a_region_that_is_dropped_at_once, MintedTwice),
     "new: only if it wasn't reported": (a_copy_that_is_deleted, MintedTwice),
     "mirror: written before anything is done": (a_copy_that_is_written_too_late, MintedTwice),
-    "held item: another token when it ends": (a_late_opening_of_what_was_ended, MintedTwice),
+    "fence: held by nobody": (an_opening_of_what_was_fenced_meanwhile, MintedTwice),
     "went back: above the limit": (a_table_that_went_back, MintedTwice),
 }
 """Rule → a schedule, and what goes wrong in it without the rule."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.store import Store, forgotten
-from coordinate.protocol.model import Absent, Copy, Item, Refused
+from coordinate.protocol.model import Absent, Copy, Item, ItemState, Refused
 from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
@@ -213,7 +213,7 @@ def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, serve
     put_item(stack, EU, Item(1, 2, 9, 1))
     answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
-    assert store.carry_out(FenceItem(EU, "integers", 1, 1, 4, 5)) == 5
+    assert store.carry_out(FenceItem(EU, "integers", ItemState(1, ""), 1, 4, 5)) == 5
 
 
 def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
@@ -234,16 +234,16 @@ def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Serve
         put_item(stack, EU, Item(1, 2, 9, 1), counter)
     left = answered_by(server, EU, "UpdateItem", error("ThrottlingException"), times=1000)
 
-    assert store.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) is Absent.UNREACHABLE
+    assert store.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) is Absent.UNREACHABLE
     before = len(left)
-    assert store.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) is Absent.UNREACHABLE
+    assert store.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) is Absent.UNREACHABLE
     assert store.carry_out(ReadItem(EU, "busy")) is Absent.UNREACHABLE
     assert len(left) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
     left.clear()
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
-    assert again.carry_out(FenceItem(EU, "busy", 1, 1, 4, 5)) == 5, "another run asks"
+    assert again.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) == 5, "another run asks"
 
 
 @pytest.mark.parametrize(

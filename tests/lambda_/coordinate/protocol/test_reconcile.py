@@ -190,7 +190,7 @@ def test_what_is_lost_goes_on_only_if_every_fence_is_in_the_table_that_was_found
             return described if operation.region == "b" else "a 1"
         return 600  # the ceiling of a fence
 
-    steps = recover(lost, answered, items_of(lost), found, "token", NOW)
+    steps = recover(lost, answered, items_of(lost), found, NOW)
     assert SimulatedCoordinator(steps).finish(carry_out) is None
 
 
@@ -218,12 +218,12 @@ def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
         world = World()
         world.make_table("a")
         world.items("a")["c"] = item
-        found = SimulatedCoordinator(fence("c", {"a": item}, epoch, 10, "run/1", into=into)).finish(world.carry_out)
+        found = SimulatedCoordinator(fence("c", {"a": item}, epoch, 10, into=into)).finish(world.carry_out)
 
         after = world.item("a", "c")
         assert found == {"a": after}
         assert after is not None
-        assert (after.epoch, after.fenced, after.held) == (epoch, True, "run/1" if item.held else "")
+        assert (after.epoch, after.fenced, after.held) == (epoch, True, "")
         assert after.ceiling - after.issued == (left_into if into else left)
 
 
