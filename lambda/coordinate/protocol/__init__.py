@@ -18,7 +18,8 @@ Every write is conditional. No region gets integers before its register, and the
    put back by then, after all registers.
 2. Fence (`begin_next_epoch` in `epochs.py`). First the register and its copy are rewritten unchanged: if that fails, no
    region stops. In every reachable region that may have integers of this epoch, the ceiling is lowered, or stays, for
-   good. An item that was held is held no longer, so nobody opens it in this epoch either. Then the region's table is described: the fence counts only in the table that the register names.
+   good. An item that was held is held no longer, so nobody opens it in this epoch either. Then the region's table is
+   described: the fence counts only in the table that the register names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written.
 4. Hold. A region without an item gets one that is held, so it can't mint. Then the register gets the id of its table.
