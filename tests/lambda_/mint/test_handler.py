@@ -14,7 +14,7 @@ from mint.api.request import received
 from mint.table import CounterTable
 
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, laid_out
 from tests.lambda_.fixtures import Ask, Stack
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
@@ -56,7 +56,7 @@ odd_event = st.dictionaries(
 
 @pytest.fixture
 def _laid_out(stack: Stack) -> None:
-    laid_out()
+    laid_out(counters=AS_DEPLOYED)
 
 
 @pytest.mark.usefixtures("_laid_out")
