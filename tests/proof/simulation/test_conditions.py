@@ -21,8 +21,6 @@ BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
     "Mint: stride = :stride": (MintedTwice, 2),
     "Mint: ceiling = :ceiling": (MintedTwice, 1),
     "Mint: issued <= :last": (MintedTwice, 1),
-    "HoldItem: unchanged": (MintedTwice, 1_150),
-    "HoldItem: that state": (MintedTwice, 1_336),
     "OpenItem: that state": (MintedTwice, 97),
     "FenceItem: attribute_not_exists(fenced)": (MintedTwice, 272),
     "limit: no ceiling above it": (MintedTwice, 538),

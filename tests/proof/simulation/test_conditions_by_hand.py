@@ -9,6 +9,7 @@ from coordinate.protocol import operations as op
 from coordinate.protocol.model import Deploy, Refused
 from coordinate.protocol.operations import (
     FenceItem,
+    HoldItem,
     OpenItem,
     Operation,
     RaiseItem,
@@ -19,7 +20,7 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.protocol.run import RunResult, ScheduledRun, run
+from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
@@ -274,6 +275,36 @@ def late_first_deployment(without: str | None) -> None:
     late.finish(world.carry_out)
 
 
+def late_hold(without: str | None) -> None:
+    """A hold that is late would close an item of a counter that was created again."""
+    world = CheckedWorld(without)
+    deployed(world, "a")
+
+    def starting(request: Create | Delete) -> SimulatedCoordinator:
+        return SimulatedCoordinator(run(request, world.new_id("request"), RunResult()))
+
+    starting(Create(("e",))).finish(world.carry_out)
+    late = starting(Delete(("e",)))
+    run_to(late, HoldItem, world.carry_out)
+    starting(Create(("e",))).finish(world.carry_out)
+    step_all(late, world.carry_out)
+    assert world.mint("a", "e") is not None, "the region has stopped"
+
+
+def late_first_hold(without: str | None) -> None:
+    """A hold that is late would take the place of an item that mints."""
+    world = CheckedWorld(without)
+    world.make_table("a")
+    late = deployment(world, "a", "late")
+    run_to(late, HoldItem, world.carry_out)
+    deployed(world, "a")
+    mint_all(world, "a", most=3)
+    step_all(late, world.carry_out)
+    world.restart("a")
+    scheduled_run(world)
+    mint_all(world, "a")
+
+
 def _restored(without: str | None, table: str) -> None:
     """A table at home that was restored would be taken for the one of before, and an old epoch would end once more."""
     world = CheckedWorld(without)
@@ -305,6 +336,8 @@ BY_HAND: dict[str, tuple[Callable[[str | None], None], type[Exception]]] = {
     "WriteRegister: unchanged": (late_register, MintedTwice),
     "WriteCopy: unchanged": (late_copy, MintedTwice),
     "WriteRecordCopy: unchanged": (late_record_copy, AssertionError),
+    "HoldItem: that state": (late_hold, AssertionError),
+    "HoldItem: unchanged": (late_first_hold, MintedTwice),
     "FenceItem: that state": (late_fence, MintedTwice),
     "FenceItem: issued <= :most": (lost_fence, MintedTwice),
     "RecordLayouts: attribute_not_exists(epoch) OR epoch < :epoch": (late_layouts, AssertionError),
