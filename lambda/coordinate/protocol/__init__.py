@@ -71,9 +71,9 @@ Why no integer is minted twice
 4. In a fenced region, they lie at or below the fence. Nothing raises a fenced ceiling within its epoch.
 5. The next base lies above all fences, and above the limit if any other region has integers. The register is replaced
    only if it hasn't changed since it was read, so the limit is still the one that the base was computed from.
-6. An old epoch can't come back. An item is opened only over the epoch and the hold that were read, and a fence leaves
-   neither. A run that was paused during a change finds another register, or an item that is fenced, and so never opens;
-   or another epoch or hold, and fails.
+6. An old epoch can't come back. An item is opened only over an earlier epoch or a hold, as they were read, and a fence
+   leaves neither. A run that was paused during a change finds another register, or an item that is fenced, and so
+   never opens; or another epoch or hold, and fails.
 7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
 8. No lost table is trusted. Only a table that never got integers of this epoch doesn't count, and the register says
    which.

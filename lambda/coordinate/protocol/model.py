@@ -201,7 +201,7 @@ class Copy(Generic[T]):
 
 
 class ItemState(NamedTuple):
-    """What a write of an item compares. Within one epoch, only a hold changes it."""
+    """What a write of an item compares. Within one epoch, only what puts or ends a hold changes it."""
 
     epoch: int
     held: str

@@ -365,6 +365,7 @@ def _receipts_stop_regions(denied: Function) -> Function:
 CARRY_OUT = (CheckedWorld,), "carry_out"
 
 WORLD: Patches = {
+    "fence: held by nobody": (*CARRY_OUT, _otherwise(_held_when_fenced)),
     "limit: no ceiling above it": (*CARRY_OUT, _otherwise(_open_without_a_limit)),
     "new: nothing is on record": (*CARRY_OUT, _otherwise(_nothing_on_record)),
     "identity: of a counters table": (*CARRY_OUT, _first_id(op.DescribeTable)),
@@ -383,7 +384,6 @@ ALIVE: Patches = {
     "unreachable: stops nobody": (*CARRY_OUT, _otherwise(_refuse_unreachable)),
     "mirror: has the first record": (*CARRY_OUT, _otherwise(_no_first_copy)),
     "conflict: tried again": ((Network,), "_conflict", _no_retry),
-    "fence: held by nobody": (*CARRY_OUT, _otherwise(_held_when_fenced)),
     "fence: only if the next register can be written": (*CARRY_OUT, _otherwise(_copy_untried)),
     "window: no rate by a short time": (*CARRY_OUT, _otherwise(_grow_by_any_time)),
     "receipts: stop no region": ((Network,), "_is_denied", _receipts_stop_regions),

@@ -20,12 +20,13 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
+from coordinate.protocol.run import Create, Delete, RunResult
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from proof.simulation.deployments import WINDOW, decoded, desired
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
+from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
 
 
 def deployment(
@@ -48,17 +49,13 @@ def deployment(
     asked = desired(
         regions, leaving, counters=counters, floors=floors, layouts_label=label, window=window, recovery=recovery
     )
-    return SimulatedCoordinator(run(Deploy(decoded(asked), follows, world.now), name, RunResult()))
+    return begun(Deploy(decoded(asked), follows, world.now), name)
 
 
 def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:
     for region in regions:
         world.make_table(region)
     return deployment(world, regions, world.new_id("deployment"), leaving).finish(world.carry_out)
-
-
-def scheduled_run(world: CheckedWorld, name: str = "schedule") -> RunResult:
-    return SimulatedCoordinator(run(ScheduledRun(), name, RunResult())).finish(world.carry_out)
 
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> SimulatedCoordinator:
@@ -279,14 +276,10 @@ def late_hold(without: str | None) -> None:
     """A hold that is late would close an item of a counter that was created again."""
     world = CheckedWorld(without)
     deployed(world, "a")
-
-    def starting(request: Create | Delete) -> SimulatedCoordinator:
-        return SimulatedCoordinator(run(request, world.new_id("request"), RunResult()))
-
-    starting(Create(("e",))).finish(world.carry_out)
-    late = starting(Delete(("e",)))
+    begun(Create(("e",)), "creation").finish(world.carry_out)
+    late = begun(Delete(("e",)), "late")
     run_to(late, HoldItem, world.carry_out)
-    starting(Create(("e",))).finish(world.carry_out)
+    begun(Create(("e",)), "another creation").finish(world.carry_out)
     step_all(late, world.carry_out)
     assert world.mint("a", "e") is not None, "the region has stopped"
 

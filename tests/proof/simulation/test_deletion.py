@@ -4,24 +4,21 @@ from random import Random
 from typing import Any
 
 from coordinate.protocol import operations as op
-from coordinate.protocol.run import Create, Delete, RunResult, run
+from coordinate.protocol.run import Create, Delete
 
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to
-from tests.proof.simulation.test_conditions_by_hand import deployed, scheduled_run
-
-
-def starting(request: Create | Delete, name: str) -> SimulatedCoordinator:
-    return SimulatedCoordinator(run(request, name, RunResult()))
+from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
+from tests.proof.simulation.test_conditions_by_hand import deployed
 
 
 def create(world: CheckedWorld, counter: str = "e") -> None:
-    starting(Create((counter,)), world.new_id("creation")).finish(world.carry_out)
+    begun(Create((counter,)), world.new_id("creation")).finish(world.carry_out)
 
 
 def delete(world: CheckedWorld, counter: str = "e") -> None:
-    starting(Delete((counter,)), world.new_id("deletion")).finish(world.carry_out)
+    begun(Delete((counter,)), world.new_id("deletion")).finish(world.carry_out)
 
 
 def mint(world: CheckedWorld, most: int = 5) -> list[int]:
@@ -40,7 +37,7 @@ def created() -> CheckedWorld:
 
 
 def stopped_before(world: CheckedWorld, kind: type[op.Operation], request: Create | Delete) -> SimulatedCoordinator:
-    late = starting(request, world.new_id("late"))
+    late = begun(request, world.new_id("late"))
     run_to(late, kind, world.carry_out)
     return late
 
@@ -66,7 +63,7 @@ def test_a_late_hold_and_its_opening_mint_nothing_again() -> None:
         writes.extend([operation] if isinstance(operation, op.HoldItem | op.OpenItem) else [])
         return world.carry_out(operation)
 
-    starting(Create(("e",)), "creation").finish(noted)
+    begun(Create(("e",)), "creation").finish(noted)
     mint(world)
     delete(world)
     assert [world.carry_out(write) for write in writes] == [False] * 4

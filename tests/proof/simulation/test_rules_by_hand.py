@@ -10,11 +10,12 @@ import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Copy, Refused
-from coordinate.protocol.run import Create, Grant, RunResult, ScheduledRun, run
+from coordinate.protocol.run import Create, Grant, ScheduledRun
 
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
+from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
 from tests.proof.simulation.rules import taken_out
 from tests.proof.simulation.test_conditions_by_hand import (
     deployed,
@@ -22,7 +23,6 @@ from tests.proof.simulation.test_conditions_by_hand import (
     go_on_without_a,
     mint_all,
     raise_in_a,
-    scheduled_run,
     settling,
 )
 from tests.proof.simulation.test_deletion import create, delete, mint
@@ -205,7 +205,7 @@ def a_mirror_that_is_lost_when_the_record_is_back() -> None:
     for name in ("first", "second"):
         with suppress(Refused):
             scheduled_run(world, name)
-    finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
+    finish(begun(Create(("e",)), "creation"), world=world)
     mint(world)
 
 
@@ -229,7 +229,7 @@ def a_table_that_went_back() -> None:
     mint_all(world, "a", most=5)
     world.items("a")["c"] = replace(old)
     request = Grant("c", went_back=1)
-    SimulatedCoordinator(run(request, "asking", RunResult())).finish(world.carry_out)
+    begun(request, "asking").finish(world.carry_out)
     world.restart("a")
     mint_all(world, "a", most=5)
 
@@ -263,7 +263,7 @@ def two_losses_in_one_run() -> None:
             raise Conflict
         return world.carry_out(operation)
 
-    late = SimulatedCoordinator(run(ScheduledRun(), "late", RunResult()))
+    late = begun(ScheduledRun(), "late")
     while "c" not in world.copies:
         late.step(only_c)
     tops = [item.ceiling for item in world.items("a").values()]
@@ -271,7 +271,7 @@ def two_losses_in_one_run() -> None:
     answered = deployment(world, "a", "answer", counters=counters, recovery=recovery)
     run_to(answered, op.TakeRunLock, world.carry_out)
     for number in range(4):
-        SimulatedCoordinator(run(Grant("d", 20), f"grant {number}", RunResult())).finish(world.carry_out)
+        begun(Grant("d", 20), f"grant {number}").finish(world.carry_out)
         world.mint_block("a", 20, "d")
     del world.registers["d"], world.copies["d"]
     world.lose("a", "recreated", Random(0))
@@ -325,7 +325,7 @@ def a_region_that_is_dropped_at_once() -> None:
     for name in ("b", "receipts b"):
         world.delete(name)
     world.warm.clear()
-    finish(SimulatedCoordinator(run(Create(("e",)), "creation", RunResult())), world=world)
+    finish(begun(Create(("e",)), "creation"), world=world)
     mint(world)
 
 
@@ -346,7 +346,7 @@ def an_opening_of_what_was_fenced_meanwhile() -> None:
     run_to(first, op.OpenItem, world.carry_out)
     world.carry_out(_openings(first)["a"])
     mint_all(world, "a", most=5)
-    late = SimulatedCoordinator(run(Grant("c", 1), "late", RunResult()))
+    late = begun(Grant("c", 1), "late")
     run_to(late, op.ReadItem, world.carry_out)
     late.step(world.carry_out)  # it reads a's item
     second = deployment(world, "ba", "second")
