@@ -74,3 +74,8 @@ def owner_of(integer: int, layouts: Sequence[Layout]) -> OwningRegion | None:
             offset = (integer - 1) % stride + 1
             return OwningRegion(layout.regions[offset - 1], offset, stride, layout.epoch)
     return None
+
+
+def least_distance(window: int) -> int:
+    """Return how many integers a region may mint at least after it was fenced, by the smallest window of a counter."""
+    return min(100, -(-window // 10))

@@ -18,23 +18,23 @@ NAMESPACE = "GlobalIntegers"
 
 UNITS = {
     "UnfinishedSeconds": "Seconds",
-    "HoursToCeiling": "None",
+    "WindowLeft": "Percent",
     "LostTables": "Count",
     "FailedRuns": "Count",
     "PendingRegions": "Count",
     "Repairs": "Count",
     "IntegersPerSecond": "Count/Second",
 }
-"""Metric → its unit. CloudWatch has none for hours. Each costs $0.30 a month, so a value that neither an alarm nor the
-dashboard needs is in the log line only."""
+"""Metric → its unit. Each costs $0.30 a month, so a value that neither an alarm nor the dashboard needs is in the log
+line only."""
 
-OF_ALARMS = ("UnfinishedSeconds", "HoursToCeiling", "LostTables", "FailedRuns")
+OF_ALARMS = ("UnfinishedSeconds", "WindowLeft", "LostTables", "FailedRuns")
 """The metrics that every stack has."""
 
 OF_DASHBOARD = ("PendingRegions", "Repairs")
 """Those that the dashboard needs too."""
 
-OF_A_REGION = ("IntegersPerSecond", "HoursToCeiling")
+OF_A_REGION = ("IntegersPerSecond", "WindowLeft")
 """Those that it needs of each region."""
 
 
@@ -86,15 +86,13 @@ def _is_lost(items: Mapping[str, Item | Absent] | Absent, id_: str | Absent, kno
 LEAST_SECONDS = 30
 """A rate is measured over at least this time. What was minted in one second says little of the next hour."""
 
-MOST_HOURS = 10_000.0
-"""What is said of a ceiling that lasts this long, or for ever: more than a year."""
-
 
 def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan | None) -> dict[str, dict[str, float]]:
     """Return the metrics `OF_A_REGION` of each region that answered and of which a rate is known.
 
-    The hours are those until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`. `outcomes`
-    are those of the run that has scanned, as far as it got. `before` is what an earlier run of the same process saw.
+    What is left is that of the counter with the least, in percent of its window, 0 to 100. After a run that could raise
+    all limits it is 75 or more. `outcomes` are those of the run that has scanned, as far as it got. `before` is what an
+    earlier run of the same process saw.
     """
     found: dict[str, list[tuple[float, float]]] = {}
     for counter, register in scan.registers.items():
@@ -113,11 +111,12 @@ def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
                 left = (max(item.ceiling, current.ceiling) - item.issued) / item.stride
             else:
                 left = (current.ceiling - current.issued) / current.stride
-            found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
+            percent = min(100.0, 100 * left / outcome.register.window)
+            found.setdefault(region, []).append((rate, percent))
     return {
         region: {
             "IntegersPerSecond": sum(rate for rate, _ in counters),
-            "HoursToCeiling": min(hours for _, hours in counters),
+            "WindowLeft": min(percent for _, percent in counters),
         }
         for region, counters in found.items()
     }
@@ -176,7 +175,7 @@ def documents(statistics: RunStatistics, ended: float, before: TablesScan | None
         regions = {region: _rounded(pace) for region, pace in sorted(rates(scan, outcomes, before).items())}
     if regions:
         named["regions"] = regions
-        values["HoursToCeiling"] = min(pace["HoursToCeiling"] for pace in regions.values())
+        values["WindowLeft"] = min(pace["WindowLeft"] for pace in regions.values())
     stack = {"Stack": statistics.stack}
     if not statistics.dashboard:
         return [{**_document(ended, stack, values, OF_ALARMS), **named}]

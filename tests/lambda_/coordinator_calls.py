@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import coordinate.handler
 import pytest
 from aws_client.service import DynamoDB, ServiceError, set_deadline
-from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of
+from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of, stored_id
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from components.coordinator.deployment import StoredRecord, event
@@ -85,7 +85,8 @@ def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
         return reply
     text, ids = _SNAPSHOTS[key]
     for table in ids.keys() & _at_hand.keys():  # others are not of a stack
-        text = text.replace(ids[table], _at_hand[table])
+        for form in (str, stored_id):  # a register has its regions' ids shortened
+            text = text.replace(form(ids[table]), form(_at_hand[table]))
     reply, written = json.loads(text)
     for region, records in written.items():
         with closing(DynamoDB(region)) as dynamodb:
@@ -123,7 +124,6 @@ def deployment(
     floors: dict[str, Any] | None = None,
     recovery: dict[str, Any] | None = None,
     window: int = 100_000_000,
-    headroom: int = 10_000,
     schedule_minutes: int = 5,
     home: str | None = None,
     first: str | None = None,
@@ -137,7 +137,6 @@ def deployment(
         floors: by counter, or by `*`.
         recovery: the answer to a loss.
         window: integers a region.
-        headroom: integers after a fence.
         schedule_minutes: between two scheduled runs.
         home: by default that of the layouts table as it is now.
         first: what `home` was at the first deployment, by default what it is now.
@@ -151,7 +150,6 @@ def deployment(
         "floors": floors or {},
         "recovery": recovery or {},
         "window": window,
-        "headroom": headroom,
         "scheduleMinutes": schedule_minutes,
         "tableLabels": {region: _label(region, os.environ["COUNTERS_TABLE"]) for region in (*names, *leavers)},
         "layoutsLabel": home,

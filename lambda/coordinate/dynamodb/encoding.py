@@ -1,8 +1,13 @@
 """The record, registers, copies and items as DynamoDB attributes, and back."""
 
+import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
 from sys import intern
 from typing import Any, TypeVar
+from uuid import UUID
 
 from global_integers_core.lattice import MAX_REGIONS
 from global_integers_core.names import camel
@@ -27,14 +32,33 @@ T = TypeVar("T")
 Kind = tuple[Callable[[Any], dict[str, Any]], Callable[[Any], Any]]
 """How values of one type are encoded, and decoded."""
 
+
+SHORT = "="
+"""What a UUID begins with in base64. No other id does."""
+
+
+@cache
+def stored_id(id_: str) -> str:
+    """Return a table's id as a register has it. A UUID takes two thirds: every run reads up to thirty a counter."""
+    if not re.fullmatch("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", id_):
+        return id_
+    return SHORT + b64encode(UUID(id_).bytes).decode().rstrip("=")
+
+
+@cache
+def _id_of(stored: str) -> str:
+    short = stored.startswith(SHORT) and len(stored) == len(SHORT) + 22
+    return str(UUID(bytes=b64decode(stored[1:] + "=="))) if short else stored
+
+
 KINDS: dict[Any, Kind] = {
     str: (lambda text: {"S": text}, lambda found: intern(found["S"])),
     int: (lambda number: {"N": str(number)}, lambda found: int(found["N"])),
     bool: (lambda flag: {"BOOL": flag}, lambda found: found["BOOL"]),
     tuple[str, ...]: (regions_attribute, regions_of),
     tuple[str | None, ...]: (
-        lambda ids: {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in ids]},
-        lambda found: tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in found["L"]),
+        lambda ids: {"L": [{"NULL": True} if id_ is None else {"S": stored_id(id_)} for id_ in ids]},
+        lambda found: tuple(None if "NULL" in id_ else _id_of(id_["S"]) for id_ in found["L"]),
     ),
     DesiredState: (lambda desired: {"S": desired.text}, lambda found: desired_state_of(found["S"])),
 }
@@ -49,6 +73,9 @@ SCHEMAS: dict[type, list[tuple[str, str, Kind]]] = {
 }
 """Each field, its attribute, and how its values are encoded."""
 
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Register) if each.default == 0}
+"""What a register's fields have if they aren't stored: every run reads those of ten thousand counters."""
+
 REGISTER_NAMES = tuple(attribute for _, attribute, _ in SCHEMAS[Register])
 """The attributes of a register."""
 
@@ -58,12 +85,14 @@ def attributes_of(stored: DeploymentRecord | Admitted | Register | Copy[Any]) ->
     if isinstance(stored, Copy):
         return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}
     key, schema = STORED[type(stored)], SCHEMAS[type(stored)]
-    attributes = {name: encode(getattr(stored, field)) for field, name, (encode, _) in schema}
+    found = ((name, encode, getattr(stored, field), field) for field, name, (encode, _) in schema)
+    attributes = {name: encode(value) for name, encode, value, field in found if value != DEFAULTS.get(field, MISSING)}
     return attributes if key is None else {"counter": {"S": key}, **attributes}
 
 
 def _decoded(stored: type[T], attributes: Mapping[str, Any]) -> T:
-    return stored(**{field: decode(attributes[name]) for field, name, (_, decode) in SCHEMAS[stored]})
+    schema = [each for each in SCHEMAS[stored] if each[1] in attributes or each[0] not in DEFAULTS]
+    return stored(**{field: decode(attributes[name]) for field, name, (_, decode) in schema})
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
@@ -96,6 +125,7 @@ def item_values(item: Item) -> Attributes:
         "stride": {"N": str(item.stride)},
         "ceiling": {"N": str(item.ceiling)},
         "epoch": {"N": str(item.epoch)},
+        "low": {"N": str(item.low)},
     }
     if item.fenced:
         attributes["fenced"] = {"BOOL": True}

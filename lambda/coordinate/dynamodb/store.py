@@ -177,11 +177,12 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
             past = PAST if over.held in ("", DELETED) else []
             sets = [*(f"#{name[1:]} = {name}" for name in new), *past]
             return f"SET {', '.join(sets)} REMOVE fenced, held", same, {**new, **values}
-        case op.RaiseItem(_, _, epoch, ceiling):
+        case op.RaiseItem(_, _, epoch, ceiling, low):
+            numbers = {":ceiling": ceiling, ":low": low, ":epoch": epoch}
             return (
-                "SET ceiling = :ceiling",
+                "SET ceiling = :ceiling, low = :low",
                 "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
-                {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
+                {name: {"N": str(number)} for name, number in numbers.items()},
             )
         case op.FenceItem(_, _, over, epoch, by, most):
             same, values = _compared(over)

@@ -1,16 +1,20 @@
 """Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from global_integers_core.lattice import least_distance
 from global_integers_core.names import DELETED
 
 from . import operations as op
 from .history import record_layouts
 from .model import Absent, Copy, DeploymentRecord, Ids, Item, Items, ItemState, Register
 from .operations import Observation, Steps
-from .plan import Apply, beginning, join, wanted_items
+from .plan import SHORTEST, Apply, beginning, by_use, join, used_by, wanted_items, with_limit
+
+LASTS = 10
+"""Seconds for which a fenced region may mint at the present rate."""
 
 ATTEMPTS = 5
 """How often a write is tried while other runs write the same item."""
@@ -46,7 +50,8 @@ def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]
         elif not isinstance(item, Item):
             continue
         elif region in step.raise_:
-            writes.append(op.RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
+            first = wanted[region]
+            writes.append(op.RaiseItem(region, counter, register.epoch, first.ceiling, first.low))
         elif region in step.open and region in here:
             writes.append(op.OpenItem(region, counter, wanted[region], item.state))
         elif region in step.close and region in here:
@@ -56,57 +61,88 @@ def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]
     return len(here) == len(regions) and written
 
 
-def ending(region: str, counter: str, item: Item, epoch: int, headroom: int = 0) -> op.Operation:
-    """Return the write that brings an item to this epoch, so that it mints no more than `headroom` integers.
+def ending(region: str, counter: str, item: Item, epoch: int, distance: int = 0) -> op.Operation:
+    """Return the write that brings an item to this epoch, so that it mints no more than `distance` integers.
 
     One that is held is held no longer, so that nobody opens it in this epoch any more. The fence is relative to what is
     issued when it arrives, so it lands however fast that grows.
     """
-    by = headroom * item.stride
+    by = distance * item.stride
     if by and (item.fenced or item.issued > item.ceiling - by):  # then the ceiling stays
         return op.FenceItem(region, counter, item.state, epoch, None)
     return op.FenceItem(region, counter, item.state, epoch, by, item.ceiling - by)
 
 
 def begin_next_epoch(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, doubted: bool
+    register: Register, record: DeploymentRecord, found: Observation, *, doubted: bool
 ) -> Steps[Observation]:
     """Fence every region of this epoch that answers. Return the next register, to be written.
 
     Its base lies above every ceiling that was found or fenced. It lies above the limit, too, if a region isn't fenced
     that has integers of this epoch; or if items are `doubted`, since a region says that its table went back.
     """
+    _, items, ids, _ = found
     known = zip(register.regions, register.ids, strict=True)
     taking_part = {region: id_ for region, id_ in known if id_ is not None}
-    present = {region: items[region] for region in taking_part}
-    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom)
+    present, distances, now = yield from _again(register, taking_part, found, record.desired.window)
+    fences = yield from fence(register.counter, present, register.epoch, distances)
     # After the fences: they were in these tables.
     described = dict(zip(taking_part, (yield [op.DescribeTable(region) for region in taking_part]), strict=True))
     fenced = {region: id_ for region, id_ in taking_part.items() if region in fences and described[region] == id_}
     unfenced = [register.limit] * (doubted or len(fenced) < len(taking_part))
     following = _following(register, record, {**items, **fences}, unfenced, fenced, now)
-    if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
+    window, lately = by_use(register, record.desired.window, _top(present, register), now)
+    following = replace(with_limit(following, following.base - 1, window, now), lately=lately)
+    if any(isinstance(items[region], Item) and region not in fences for region in taking_part):
         return Observation(following, {}, {})  # another run was faster there, or it doesn't answer any more
-    return Observation(following, {**items, **fences}, {**ids, **described})
+    return Observation(following, {**items, **fences}, {**ids, **described}, now)
 
 
-def recover(
-    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int
-) -> Steps[Observation | None]:
+def recover(register: Register, record: DeploymentRecord, found: Observation) -> Steps[Observation | None]:
     """Fence every item, since the limit is lost. Return the next register, above all fences and above the answer.
 
     None: some item can't be fenced now.
     """
-    found = {region: item for region, item in items.items() if isinstance(item, Item)}
-    fences = yield from fence(register.counter, found, register.epoch, record.desired.headroom, into=True)
-    described = dict(zip(found, (yield [op.DescribeTable(region) for region in found]), strict=True))
+    _, items, ids, _ = found
+    held = [region for region, item in items.items() if isinstance(item, Item)]
+    present, distances, now = yield from _again(register, held, found, record.desired.window)
+    fences = yield from fence(register.counter, present, register.epoch, distances, into=True)
+    described = dict(zip(held, (yield [op.DescribeTable(region) for region in held]), strict=True))
     here = {region: id_ for region, id_ in described.items() if region in fences and id_ == ids[region]}
     fenced = {region: id_ for region, id_ in here.items() if not isinstance(id_, Absent)}
-    if len(fenced) < len(found):
+    if len(fenced) < len(held):
         return None
     following = _following(register, record, fences, [record.above], fenced, now)
     following = replace(following, preceding=0)  # nobody knows the layout of this epoch
-    return Observation(following, {**items, **fences}, {**ids, **described})
+    return Observation(following, {**items, **fences}, {**ids, **described}, now)
+
+
+def _again(
+    register: Register, regions: Iterable[str], found: Observation, least: int
+) -> Steps[tuple[Items, dict[str, int], int]]:
+    """Read items again. Return them, how far above what is issued each is to be fenced, and the time.
+
+    That lasts ten seconds at the rate since the item was found, and at that since the last grant. `least` is the
+    smallest window.
+    """
+    now, *again = yield [op.Clock(), *(op.ReadItem(region, register.counter) for region in regions)]
+    items: Items = dict(zip(regions, again, strict=True))
+    average = used_by(register, _top(items, register)) / max(now - register.granted, SHORTEST)
+    distances: dict[str, int] = {}
+    for region, item in items.items():
+        before = found.items.get(region)
+        if isinstance(item, Item):
+            known = before if isinstance(before, Item) and before.epoch == item.epoch else item
+            minted = (item.issued - known.issued) // item.stride
+            rate = max(minted / max(now - found.at - 1, 1), average)  # both times are whole seconds
+            distances[region] = max(least_distance(least), int(rate * LASTS))
+    return items, distances, now
+
+
+def _top(items: Items, register: Register) -> int:
+    """Return the last integer that is issued of this epoch; one below its base if there is none."""
+    tops = (item.issued for item in items.values() if isinstance(item, Item) and item.epoch == register.epoch)
+    return max(tops, default=register.base - 1)
 
 
 def _following(
@@ -125,7 +161,9 @@ def _following(
     return replace(beginning(register.counter, record, epoch, base, now, fenced), preceding=register.epoch)
 
 
-def fence(counter: str, items: Items, epoch: int, headroom: int, *, into: bool = False) -> Steps[dict[str, Item]]:
+def fence(
+    counter: str, items: Items, epoch: int, distances: Mapping[str, int], *, into: bool = False
+) -> Steps[dict[str, Item]]:
     """Fence items, and return those that are fenced. One of a later epoch is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. With `into`, nobody was given
@@ -140,7 +178,7 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, into: bool =
             if item.fenced and not item.held and item.epoch == epoch:
                 fenced[region] = item
             else:
-                by = headroom if into or item.epoch == epoch else 0
+                by = distances.get(region, 0) if into or item.epoch == epoch else 0
                 writes[region] = ending(region, counter, item, epoch, by)
         if not writes:
             break

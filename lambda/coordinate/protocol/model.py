@@ -56,7 +56,7 @@ class DesiredState:
     recovery: Recovery | None = field(compare=False)
     """The answer to one loss. Once admitted, the record has it: what the settings still say answers nothing."""
     window: int
-    headroom: int
+    """The smallest one of any counter."""
     schedule_minutes: int
     """Minutes between two scheduled runs."""
     layouts_label: str
@@ -163,9 +163,11 @@ class Register:
     limit: int
     """The largest integer that any region may mint in this epoch. It is only ever raised."""
     window: int
-    """How many integers a region gets when the limit is raised."""
+    """How many integers a region got when the limit was raised."""
     granted: int
     """When the limit was set, in seconds since 1970."""
+    lately: int = 0
+    """How many integers a region used until then: a sum that fades, by half in a day."""
     preceding: int = 0
     """The epoch of the layout before this one; 0 if there is none, or nobody knows it."""
     lost: str = ""
@@ -219,6 +221,8 @@ class Item:
     """Whether the ceiling stays for this epoch."""
     held: str = ""
     """Why it can't mint: `DELETED`, or a token. While it is held, its ceiling is what was issued; "" if it isn't."""
+    low: int = field(default=0, compare=False)
+    """Once more than this is issued, the region asks for more. No integer depends on it."""
     past: tuple[int, int] | None = field(default=None, compare=False)
     """The epoch in which it was before, and the last integer issued in it. Only questions about owners need it."""
 

@@ -174,6 +174,8 @@ class RaiseItem(Operation):
     counter: str
     epoch: int
     ceiling: int
+    low: int
+    """As in `Item`."""
 
 
 class FenceItem(Operation):
@@ -234,6 +236,8 @@ class Observation(NamedTuple):
     items: Items
     ids: Ids
     """The ids of the tables, described after the items were read or written."""
+    at: int = 0
+    """When the items were read, or a little later; 0 if they weren't."""
 
 
 def one(operation: Operation) -> Steps[Any]:

@@ -26,38 +26,75 @@ class Asked(NamedTuple):
         return self.may_create or counter in record.desired.counters
 
 
+HALF_LIFE = 86_400
+"""Seconds after which what was used counts half."""
+
+BURST = 60
+"""A window lasts so many seconds at the rate since the last grant."""
+
+SHORTEST = 5
+"""Seconds that are taken to lie between two grants at least, whatever the clocks say. So a window grows by up to
+`BURST` / `SHORTEST` at once."""
+
+
 def beginning(
     counter: str, record: DeploymentRecord, epoch: int, base: int, now: int, ids: Mapping[str, str] | None = None
 ) -> Register:
-    """Return the register of an epoch that begins. `ids` are the tables of regions that take part already."""
+    """Return the register of an epoch that begins, with the smallest window.
+
+    `ids` are the tables of regions that take part already.
+    """
     regions, window = record.desired.regions, record.desired.window
     known = tuple((ids or {}).get(region) for region in regions)
     return with_limit(Register(counter, record.layouts_id, epoch, regions, known, base, 0, 0, 0), base - 1, window, now)
 
 
 def with_limit(register: Register, top: int, window: int, now: int) -> Register:
-    """Return the register with a limit that grants every region `window` integers above `top`."""
-    limit = min(top + window * len(register.regions), MAX_INTEGER)
-    return replace(register, limit=max(limit, register.limit), window=window, granted=now)
+    """Return the register with a limit that grants every region `window` integers above `top`, if so many are left."""
+    stride = len(register.regions)
+    limit = min(top + window * stride, MAX_INTEGER)
+    left = max((limit - top) // stride, 1)
+    return replace(register, limit=max(limit, register.limit), window=min(window, left), granted=now)
+
+
+def used_by(register: Register, top: int) -> int:
+    """Return how many integers a region has used since the last grant, if `top` is the last one of this epoch."""
+    stride = len(register.regions)
+    granted_above = register.limit - register.window * stride
+    return min(max(-((granted_above - top) // stride), 0), register.window)
+
+
+def by_use(register: Register, least: int, top: int, now: int) -> tuple[int, int]:
+    """Return the window that follows from a counter's use, and the sum of that use, which fades.
+
+    The window is at least `least`, that sum, and what lasts a minute at the rate since the last grant.
+    """
+    used, seconds = used_by(register, top), max(now - register.granted, 0)
+    lately = used + int(register.lately * 0.5 ** (seconds / HALF_LIFE))
+    return max(least, lately, used * BURST // max(seconds, SHORTEST)), lately
 
 
 def raised(register: Register, record: DeploymentRecord, top: int, now: int, count: int = 0) -> Register | None:
-    """Return the register with a higher limit, if less than half of the last grant is left, or less than `count`.
+    """Return the register with a higher limit, if a quarter of the window is used, or less than `count` is left.
 
-    For a block of `count` integers, the limit is raised by twice as many, and the window grows towards that.
-    The window grows to what lasts three scheduled runs at the rate seen since the limit was set. That is taken to be at
-    least as long ago as lies between two of them, whatever the clocks say: so it grows threefold at most.
+    For a block of `count` integers, the limit is raised by twice as many at least. Where a counter is used less than it
+    was, so much may be left that no limit is higher: then nothing changes.
     """
-    stride, desired = len(register.regions), record.desired
-    left = register.limit - top
-    if left >= max(register.window * stride // 2, count * stride) or register.limit == MAX_INTEGER:
+    least = record.desired.window
+    full = max(register.window, least)
+    if register.limit - top >= max(full - full // 4, count) * len(register.regions):
         return None
-    used = register.window * stride - left
-    seconds = max(now - register.granted, 60 * desired.schedule_minutes)
-    lasting = -(-used * 3 * 60 * desired.schedule_minutes // (seconds * stride))
-    window = max(desired.window, register.window, lasting)
-    enough = max(window, 2 * count)
-    return replace(with_limit(register, top, enough, now), window=max(window, min(enough, 3 * register.window)))
+    window, lately = by_use(register, least, top, now)
+    higher = replace(with_limit(register, top, max(window, 2 * count), now), lately=lately)
+    return higher if higher.limit > register.limit else None
+
+
+def left_at_ask(window: int) -> int:
+    """Return how many integers a region has left, or fewer, when it asks for more: half of its window.
+
+    It seldom has to: a scheduled run costs less, and raises the limit when a quarter is used.
+    """
+    return window // 2
 
 
 class Gone(Frozen):
@@ -189,7 +226,7 @@ def plan(
         return Hold(tuple(missing))
     if joining:
         return Change(join(register, joining))
-    higher = raised(register, record, max(issued, default=register.base), now, asked.count)
+    higher = raised(register, record, max(issued, default=register.base - 1), now, asked.count)
     if higher is not None:
         return Change(higher)
     for region in desired.leaving:
@@ -227,7 +264,7 @@ def _plan_deleted(
 def deleted(register: Register, limit: int = 0) -> Register:
     """Return the register that deletes a counter, for ever. It is its last epoch, and bounds all that was minted."""
     limit = max(limit, register.limit)
-    return replace(register, epoch=register.epoch + 1, regions=(), ids=(), limit=limit, preceding=0, lost="")
+    return replace(register, epoch=register.epoch + 1, regions=(), ids=(), limit=limit, lately=0, preceding=0, lost="")
 
 
 def unanswering(regions: Iterable[str], items: Items) -> tuple[str, ...]:
@@ -238,8 +275,9 @@ def unanswering(regions: Iterable[str], items: Items) -> tuple[str, ...]:
 def wanted_items(register: Register) -> dict[str, Item]:
     """Return the item that each region of the layout begins the epoch with."""
     base, limit = register.base, register.limit
+    low = limit - (left_at_ask(register.window) + 1) * len(register.regions)
     return {
-        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch)
+        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch, low=low)
         for region, place in places(register.regions).items()
     }
 

@@ -113,7 +113,8 @@ class _State:
         sure -= {region for region, id_ in observation.ids.items() if id_ is Absent.UNREACHABLE}
         regions = (*register.regions, *record.desired.everywhere)
         items, ids = yield from read_items([region for region in regions if region not in sure], counter)
-        self._observation = Observation(register, {**observation.items, **items}, {**observation.ids, **ids})
+        at = observation.at or now
+        self._observation = Observation(register, {**observation.items, **items}, {**observation.ids, **ids}, at)
         return True
 
     def _find(self, register: Register | None) -> Steps[None]:
@@ -155,7 +156,7 @@ class _State:
     def step(self, token: str) -> Steps[Outcome | Gone | None]:
         """Take the next step by what was found. Return the outcome, or None if there is more to do."""
         assert self._observation is not None  # noqa: S101 (it was inspected)
-        (register, items, ids), record, asked = self._observation, self._record, self._asked
+        (register, items, ids, at), record, asked = self._observation, self._record, self._asked
         if asked.delete and self._counter in (*record.desired.counters, *record.desired.floors):
             raise refusals.in_settings([self._counter])
         following: Observation | None = None
@@ -181,7 +182,7 @@ class _State:
             case Hold(missing):
                 following = yield from hold_items(register, missing, items, ids, token)
             case Change(changed):
-                following = Observation(changed, items, ids)
+                following = Observation(changed, items, ids, at)
         self._observation = None
         if following is not None and (yield from self._write(register, following.register, self._copy_of(register))):
             self._observation = following
@@ -190,7 +191,7 @@ class _State:
 
     def _end(self, *, doubted: bool) -> Steps[Observation | None]:
         assert self._observation is not None  # noqa: S101 (it was inspected)
-        (register, items, ids), record = self._observation, self._record
+        (register, items, *_), record = self._observation, self._record
         regions = record.desired.regions
         if all(isinstance(items[region], Absent) for region in regions):  # then no region could mint
             raise refusals.no_region(regions, self._counter)
@@ -199,8 +200,8 @@ class _State:
         if not all((yield [op.WriteRegister(register, register, record.admitted), op.WriteCopy(same, same)])):
             return None
         if register.lost:
-            return (yield from recover(register, record, items, ids, self._now))
-        return (yield from begin_next_epoch(register, record, items, ids, self._now, doubted=doubted))
+            return (yield from recover(register, record, self._observation))
+        return (yield from begin_next_epoch(register, record, self._observation, doubted=doubted))
 
     def _copy_of(self, register: Register) -> Copy[Register]:
         return Copy(register, self._mirror_id)

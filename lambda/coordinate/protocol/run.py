@@ -275,14 +275,25 @@ def reply(result: RunResult) -> dict[str, Any]:
     }
 
 
+NAMED = 10
+"""How many counters a preview names: of these, the record keeps the windows that are above the smallest."""
+
+
+def about(window: int) -> int:
+    """Return a window with two digits, rounded up: so the record isn't written whenever one has changed a little."""
+    unit = 10 ** max(len(str(window)) - 2, 0)
+    return -(-window // unit) * unit
+
+
 def note(outcomes: Mapping[str, Outcome], record: DeploymentRecord) -> str:
     """Return what the record keeps for the next preview, as JSON."""
     shown = [counter for counter in record.desired.counters if counter in outcomes and counter != CHECK_COUNTER]
     registers = [outcomes[counter].register for counter in shown]
+    named = sorted(registers, key=lambda each: each.counter)[:NAMED]
     of_all = {
         "counters": {each.counter: {"epoch": each.epoch, "base": each.base} for each in registers},
         "pending": pending_regions(outcomes.values()),
-        "window": max((each.window for each in registers), default=0),
+        "windows": {each.counter: about(each.window) for each in named if each.window > record.desired.window},
     }
     return json.dumps(of_all, sort_keys=True)
 

@@ -67,7 +67,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             continue
         wanted = dict.fromkeys([*register.regions, *desired.everywhere])
         items: Items = {region: item_in(scans[region], name) for region in wanted}
-        observation = Observation(register, items, {region: ids[region] for region in wanted})
+        observation = Observation(register, items, {region: ids[region] for region in wanted}, now)
         match plan(register, record, items, ids, now):
             case Gone():
                 pass

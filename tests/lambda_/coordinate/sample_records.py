@@ -28,7 +28,6 @@ def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
         "floors": {},
         "recovery": {},
         "window": WINDOW,
-        "headroom": 10,
         "scheduleMinutes": 5,
         "tableLabels": {},
         "layoutsLabel": "layouts 1",

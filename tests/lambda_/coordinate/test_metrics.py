@@ -168,7 +168,7 @@ def test_a_second_run_measures_the_time_between(
     (line,) = written(capsys)
     assert line["regions"][HOME]["IntegersPerSecond"] == 1
     assert line["regions"]["eu-west-1"]["IntegersPerSecond"] == 0
-    assert line["HoursToCeiling"] == line["regions"][HOME]["HoursToCeiling"] == 10_000
+    assert line["WindowLeft"] == line["regions"][HOME]["WindowLeft"] == 100
 
 
 def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,10 @@
-"""How fast regions mint and how long their ceilings last, by their items."""
+"""How fast regions mint and how much of their windows is left, by their items."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.metrics import MOST_HOURS, rates
+from coordinate.metrics import rates
 from coordinate.protocol.model import Absent, Item
 from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.scan import TablesScan
@@ -33,8 +33,8 @@ def test_the_rate_is_what_was_minted_since_the_last_look() -> None:
     found = rates(TablesScan({"c": REGISTER}, items=minted(a=400, b=0), at=NOW + 300), RECONCILED, before)
 
     assert found["a"]["IntegersPerSecond"] == 1.0
-    assert found["b"] == {"IntegersPerSecond": 0.0, "HoursToCeiling": MOST_HOURS}
-    assert found["a"]["HoursToCeiling"] == pytest.approx((WINDOW - 400) / 3600)
+    assert found["b"] == {"IntegersPerSecond": 0.0, "WindowLeft": 100.0}
+    assert found["a"]["WindowLeft"] == pytest.approx(100 * (WINDOW - 400) / WINDOW)
 
 
 def test_at_first_the_rate_is_the_average_since_the_grant() -> None:
@@ -50,7 +50,7 @@ def test_a_later_grant_counts_from_its_position() -> None:
     found = rates(TablesScan({"c": granted}, items=items, at=NOW + 100), {"c": Outcome(granted, ())}, None)
 
     assert found["a"]["IntegersPerSecond"] == 2.0
-    assert found["a"]["HoursToCeiling"] == pytest.approx((1400 - 600) / 2 / 3600)
+    assert found["a"]["WindowLeft"] == pytest.approx(100 * (1400 - 600) / WINDOW)
     assert found["b"]["IntegersPerSecond"] == 0, "it is behind, and nothing says by how much it was"
 
 
@@ -68,7 +68,7 @@ def test_what_is_new_counts_from_its_beginning(items: dict[str, Any]) -> None:
     assert rates(now, RECONCILED, before)["a"]["IntegersPerSecond"] == 0.5
 
 
-def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
+def test_rates_are_added_and_the_least_that_is_left_counts() -> None:
     slow, fast = replace(REGISTER, counter="slow"), replace(REGISTER, counter="fast")
     items = {"a": {"slow": minted(a=60)["a"]["c"], "fast": minted(a=600)["a"]["c"]}}
     outcomes = {"slow": Outcome(slow, ()), "fast": Outcome(fast, ())}
@@ -76,7 +76,7 @@ def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
     found = rates(TablesScan({"slow": slow, "fast": fast}, items=items, at=NOW + 60), outcomes, NOTHING)
 
     assert found["a"]["IntegersPerSecond"] == 11.0
-    assert found["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600)
+    assert found["a"]["WindowLeft"] == pytest.approx(100 * 400 / WINDOW)
 
 
 RAISED = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
@@ -95,7 +95,7 @@ RAISED = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
 def test_the_ceiling_is_that_which_the_run_leaves(outcomes: dict[str, Outcome], left: int) -> None:
     found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), outcomes, NOTHING)
 
-    assert found["a"]["HoursToCeiling"] == pytest.approx(left / 10 / 3600)
+    assert found["a"]["WindowLeft"] == pytest.approx(min(100, 100 * left / WINDOW))
 
 
 def test_an_unreachable_or_held_region_has_no_rate() -> None:

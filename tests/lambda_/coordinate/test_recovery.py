@@ -224,7 +224,7 @@ def test_only_the_counter_whose_register_was_deleted_is_refused(stack: Stack, as
         scheduled_run()
     with pytest.raises(CoordinatorError, match=r"^invoices: its register and"):
         create("invoices")
-    both = refusal(EU, HOME, "ap-southeast-2", counters=counters, headroom=5)
+    both = refusal(EU, HOME, "ap-southeast-2", counters=counters)
     losses = {line.partition(":")[0]: loss_in(line) for line in both.splitlines()}
     assert losses.keys() == {"orders", "invoices"}
     assert losses["orders"] == loss_in(refused) != losses["invoices"], "lost at another time"
@@ -258,9 +258,9 @@ def test_a_lost_register_that_is_put_back_is_lost_once_more(stack: Stack, ask: A
     laid_out()
     minted.everywhere()
     lose_register(stack, "integers")
-    first = answer_in(refusal(headroom=5))
+    first = answer_in(refusal())
     backups = {table: backup(stack, HOME, table) for table in (stack.layouts, stack.mirror)}
-    deploy(headroom=5, recovery=first)
+    deploy(recovery=first)
     minted.everywhere()
     for table, records in backups.items():
         (lost,) = [each for each in records if each["counter"]["S"] == "integers"]
@@ -272,7 +272,7 @@ def test_a_lost_register_that_is_put_back_is_lost_once_more(stack: Stack, ask: A
         scheduled_run()
     second = answer_in(str(refused.value), 2 * FIRST)
     assert second["loss"] != first["loss"]
-    deploy(headroom=5, recovery=second)
+    deploy(recovery=second)
     minted.everywhere()
 
 

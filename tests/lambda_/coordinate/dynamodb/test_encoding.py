@@ -26,16 +26,16 @@ INTEGERS = st.integers(-64, MAX_INTEGER)
 EPOCHS = st.integers(1, MAX_INTEGER)
 NAMES = st.sampled_from(["us-east-1", "eu-west-1", "us-west-2"])
 REGIONS = st.lists(NAMES, unique=True).map(tuple)
-IDS = st.text(min_size=1)
+IDS = st.text(min_size=1) | st.uuids().map(str)
 
 
 @st.composite
 def registers(draw: st.DrawFn) -> Register:
     regions = draw(REGIONS)
     ids = draw(st.tuples(*[st.none() | IDS] * len(regions)))
-    epoch, base, limit, window, granted, preceding = draw(EPOCHS), *draw(st.tuples(*[INTEGERS] * 5))
-    lost = draw(st.text())
-    return Register(draw(IDS), draw(IDS), epoch, regions, ids, base, limit, window, granted, preceding, lost)
+    base, limit, window, granted, lately, preceding = draw(st.tuples(*[INTEGERS] * 6))
+    counter, layouts_id, epoch, lost = draw(IDS), draw(IDS), draw(EPOCHS), draw(st.text())
+    return Register(counter, layouts_id, epoch, regions, ids, base, limit, window, granted, lately, preceding, lost)
 
 
 RECORDS = st.builds(
@@ -54,7 +54,7 @@ RECORDS = st.builds(
     first_base=INTEGERS,
 )
 PAST = st.none() | st.tuples(EPOCHS, INTEGERS)
-ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.booleans(), st.text(), PAST)
+ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.booleans(), st.text(), past=PAST)
 
 
 @given(registers(), IDS)

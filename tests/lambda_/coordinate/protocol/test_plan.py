@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, End, Hold, Lost, Reconciled, Step, plan
+from coordinate.protocol.plan import Apply, Change, End, Hold, Lost, Reconciled, Step, plan, used_by
 from coordinate.protocol.plan import raised as with_a_higher_limit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,20 +61,19 @@ def test_a_deleted_counter_that_was_lost_gets_its_limit_at_once(above: int) -> N
     assert (found.register.lost, found.register.limit) == ("", max(605, above))
 
 
-@pytest.mark.parametrize("count", [0, WINDOW // 2, WINDOW, 50 * WINDOW])
-def test_a_block_is_granted_and_the_window_grows_threefold_at_most(count: int) -> None:
+@pytest.mark.parametrize("count", [0, WINDOW - 100, WINDOW, 50 * WINDOW])
+def test_twice_the_block_is_granted_that_was_asked_for(count: int) -> None:
     top = issued(100)["a"].issued
 
     higher = with_a_higher_limit(REGISTER, ASKED, top, NOW + 86_400, count)
 
-    if count <= WINDOW // 2:
+    if count <= WINDOW - 100:
         assert higher is None
     else:
-        limit = top + 2 * max(WINDOW, 2 * count)
+        window = max(WINDOW, 2 * count)
         assert higher is not None
-        window = min(3 * WINDOW, max(WINDOW, 2 * count))
-        assert higher == replace(REGISTER, limit=limit, window=window, granted=NOW + 86_400)
-        assert with_a_higher_limit(higher, ASKED, top + 2 * count, NOW + 86_400, count) is None
+        assert higher == replace(REGISTER, limit=top + 2 * window, window=window, granted=NOW + 86_400, lately=100)
+        assert with_a_higher_limit(higher, ASKED, top, NOW + 86_400, count) is None
 
 
 def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
@@ -83,54 +82,98 @@ def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
     return {"a": replace(item, issued=item.issued + used * item.stride)}
 
 
-def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
-    assert step(items=issued(WINDOW // 2 - 5)) == Reconciled(())
-    raised = step(items=issued(WINDOW // 2 + 5), now=NOW + 86_400)
+def test_the_limit_is_raised_when_a_quarter_is_used() -> None:
+    assert step(items=issued(WINDOW // 4 - 1)) == Reconciled(())
+    raised = step(items=issued(WINDOW // 4 + 1), now=NOW + 86_400)
 
     assert isinstance(raised, Change)
-    top = issued(WINDOW // 2 + 5)["a"].issued
-    assert raised.register == replace(REGISTER, limit=top + 2 * WINDOW, granted=NOW + 86_400)
+    top = issued(WINDOW // 4 + 1)["a"].issued
+    assert raised.register == replace(REGISTER, limit=top + 2 * WINDOW, granted=NOW + 86_400, lately=WINDOW // 4 + 1)
 
 
-@pytest.mark.parametrize("seconds", [-(10**9), -1, 0, 1, 60, 299, 300])
-def test_nobody_knows_a_rate_by_a_shorter_time_than_between_two_runs(seconds: int) -> None:
-    raised, expected = (step(items=issued(900), now=NOW + since) for since in (seconds, 300))
+@pytest.mark.parametrize(
+    ("seconds", "window"),
+    [
+        (-(10**9), 12 * 900),  # the clock was set back
+        (0, 12 * 900),
+        (5, 12 * 900),
+        (10, 6 * 900),  # a minute's use
+        (30, 2 * 900),
+        (86_400, 600 // 2 + 900),  # what was used a day ago counts half
+        (2 * 86_400, 600 // 4 + 900),
+        (10 * 86_400, WINDOW),
+    ],
+)
+def test_a_window_lasts_for_a_day_s_use_and_for_a_minute_of_a_burst(seconds: int, window: int) -> None:
+    raised = step(replace(REGISTER, lately=600), items=issued(900), now=NOW + seconds)
 
     assert isinstance(raised, Change)
-    assert isinstance(expected, Change)
-    assert raised.register == replace(expected.register, granted=NOW + seconds)
-    assert raised.register.window == pytest.approx(900 * 3, rel=0.01)
+    assert raised.register.window == window
+
+
+@pytest.mark.parametrize("daily", [100, 5_000, 86_400_000])
+def test_a_steady_counter_always_has_a_day_left_and_never_more_than_two(daily: int) -> None:
+    present, least, top, left = REGISTER, 1, 500, list[float]()
+    for minute in range(30 * 1440):
+        top = 500 + minute * daily * 2 // 1440
+        present = with_a_higher_limit(present, record("a", "b", window=least), top, NOW + 60 * minute) or present
+        if minute > 20 * 1440:
+            left.append((present.limit - top) / 2 / daily)
+
+    assert min(left) >= 1
+    assert max(left) <= 2
 
 
 @pytest.mark.slow
 @given(
     window=st.integers(1, 10**12),
     asked=st.integers(1, 10**12),
+    lately=st.integers(0, 10**12),
     used=st.floats(0, 1),
     regions=st.integers(1, 4),
-    minutes=st.integers(1, 60),
     seconds=st.integers(-(2**40), 2**40),
 )
-def test_the_window_grows_threefold_at_most_whatever_the_clocks_say(
-    window: int, asked: int, used: float, regions: int, minutes: int, seconds: int
+def test_a_window_grows_twelvefold_at_most_whatever_the_clocks_say(
+    window: int, asked: int, lately: int, used: float, regions: int, seconds: int
 ) -> None:
     names = "abcd"[:regions]
-    present = replace(register(*names), base=1, limit=window * regions, window=window)
+    present = replace(register(*names), base=1, limit=window * regions, window=window, lately=lately)
     top = int(used * present.limit)
-    higher = with_a_higher_limit(present, record(*names, window=asked, scheduleMinutes=minutes), top, NOW + seconds)
+    higher = with_a_higher_limit(present, record(*names, window=asked), top, NOW + seconds)
 
-    assert (higher is None) == (present.limit - top >= window * regions // 2)
+    full = max(window, asked)
+    if present.limit - top >= (full - full // 4) * regions:
+        assert higher is None
     if higher is not None:
-        assert max(window, asked) <= higher.window <= max(asked, 3 * window)
+        assert higher.limit > present.limit
+        assert asked <= higher.window <= max(asked, 12 * window, lately + window)
         assert higher.limit == min(max(present.limit, top + higher.window * regions), MAX_INTEGER)
+        assert 0 <= higher.lately <= lately + window
 
 
-def test_the_window_never_shrinks() -> None:
-    wide = replace(REGISTER, window=5 * WINDOW, limit=500 + 2 * 5 * WINDOW)
-    raised = step(wide, items=issued(4 * WINDOW, wide), now=NOW + 10**6)
+def test_a_larger_window_is_granted_at_once() -> None:
+    wide = step(record=record("a", "b", window=50 * WINDOW), items=issued(10), now=NOW + 86_400)
 
-    assert isinstance(raised, Change)
-    assert raised.register.window == 5 * WINDOW
+    assert isinstance(wide, Change)
+    assert wide.register.window == 50 * WINDOW
+
+
+@pytest.mark.parametrize(
+    "use", [(1_000_000,) * 5 + (10_000,) * 2, (1_000_000,) * 7 + (50_000,) * 21], ids=["week", "end"]
+)
+def test_where_less_is_used_nobody_asks_in_vain(use: tuple[int, ...]) -> None:
+    """Every region that finds half of its window used gets more. So no run is begun for nothing."""
+    present, top = replace(register("a"), base=1, limit=WINDOW, window=WINDOW), 0.0
+    for minute in range(2 * len(use) * 1440):
+        top += use[minute // 1440 % len(use)] / 1440
+        now = NOW + 60 * minute
+        if minute % 5 == 0:
+            present = with_a_higher_limit(present, record("a"), int(top), now) or present
+        if int(top) > items_of(present)["a"].low:
+            higher = with_a_higher_limit(present, record("a"), int(top), now)
+            assert higher is not None
+            present = higher
+            assert int(top) <= items_of(present)["a"].low
 
 
 def test_the_limit_ends_at_the_largest_integer() -> None:
@@ -138,6 +181,8 @@ def test_the_limit_ends_at_the_largest_integer() -> None:
     raised = step(high, items=issued(999, high), now=NOW + 86_400)
     assert isinstance(raised, Change)
     assert raised.register.limit == MAX_INTEGER
+    top = max(item.issued for item in issued(999, high).values())
+    assert used_by(raised.register, top) == 0, "what can't be granted any more counts as used"
 
     assert step(raised.register, items=issued(999, raised.register)) == Reconciled(())
 

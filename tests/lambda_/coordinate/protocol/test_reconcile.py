@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.epochs import fence, lost_register, recover
+from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
+    Clock,
     DescribeTable,
     Observation,
     Operation,
@@ -186,12 +187,47 @@ def test_what_is_lost_goes_on_only_if_every_fence_is_in_the_table_that_was_found
     found: dict[str, str | Absent] = {"a": "a 1", "b": Absent.UNREACHABLE}
 
     def carry_out(operation: Operation) -> Any:
-        if isinstance(operation, DescribeTable):
-            return described if operation.region == "b" else "a 1"
-        return 600  # the ceiling of a fence
+        match operation:
+            case DescribeTable():
+                return described if operation.region == "b" else "a 1"
+            case Clock():
+                return NOW
+            case ReadItem():
+                return items_of(lost)[operation.region]
+            case _:
+                return 600  # the ceiling of a fence
 
-    steps = recover(lost, answered, items_of(lost), found, NOW)
+    steps = recover(lost, answered, Observation(lost, items_of(lost), found, NOW))
     assert SimulatedCoordinator(steps).finish(carry_out) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "used", "seconds", "left"),
+    [
+        (0, 0, 100, 100),  # idle: a tenth of the smallest window
+        (99_000, 100_000, 100, 10_000),  # 1,000 a second since the last grant, and as many since the scan
+        (98_000, 100_000, 1_000, 20_000),  # a peak that came later: 2,000 since the scan, one to two seconds ago
+        (Absent.UNREACHABLE, 100_000, 100, 10_000),  # it answers only now
+    ],
+)
+def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
+    before: int | Absent, used: int, seconds: int, left: int
+) -> None:
+    busy = register("a", window=200_000, granted=NOW - seconds, limit=500 + 200_000)
+    world = World()
+    world.make_table("a")
+    item = items_of(busy)["a"]
+    world.items("a")["c"] = replace(item, issued=item.issued + used)
+    world.now = NOW
+    seen = before if isinstance(before, Absent) else replace(item, issued=item.issued + before)
+    found = Observation(busy, {"a": seen}, {"a": "a 1"}, NOW - 2)
+    changing = begin_next_epoch(busy, record("b", window=1000), found, doubted=False)
+    SimulatedCoordinator(changing).finish(world.carry_out)
+
+    fenced = world.item("a", "c")
+    assert fenced is not None
+    assert fenced.fenced
+    assert fenced.ceiling - fenced.issued == left
 
 
 HELD = Item(7, 2, 7, 3, fenced=True, held="token")
@@ -202,7 +238,7 @@ HELD = Item(7, 2, 7, 3, fenced=True, held="token")
     [
         (Item(7, 2, 99, 3), 3, 20, 20),
         (Item(7, 2, 99, 3), 4, 0, 20),
-        (Item(90, 2, 99, 3), 3, 9, 9),  # fewer are left than the headroom: the ceiling stays
+        (Item(90, 2, 99, 3), 3, 9, 9),  # fewer are left than that: the ceiling stays
         (Item(7, 2, 30, 3, fenced=True), 4, 0, 23),
         (Item(7, 2, 30, 3, fenced=True), 3, 23, 23),
         (HELD, 3, 0, 0),
@@ -218,7 +254,8 @@ def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
         world = World()
         world.make_table("a")
         world.items("a")["c"] = item
-        found = SimulatedCoordinator(fence("c", {"a": item}, epoch, 10, into=into)).finish(world.carry_out)
+        fencing = fence("c", {"a": item}, epoch, {"a": 10}, into=into)
+        found = SimulatedCoordinator(fencing).finish(world.carry_out)
 
         after = world.item("a", "c")
         assert found == {"a": after}

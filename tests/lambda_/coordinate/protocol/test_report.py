@@ -35,7 +35,9 @@ def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
 def test_a_note_has_what_the_next_preview_says() -> None:
     found = json.loads(note({"c": RECONCILED, "orders": WAITING}, record("a", "b", counters=["c", "new"])))
 
-    assert found == {"counters": {"c": {"epoch": 3, "base": 501}}, "pending": ["b", "d"], "window": 1000}
+    assert found == {"counters": {"c": {"epoch": 3, "base": 501}}, "pending": ["b", "d"], "windows": {}}
+    wide = Outcome(register("a", window=12_345), ())
+    assert json.loads(note({"c": wide}, record("a")))["windows"] == {"c": 13_000}
 
 
 def test_the_counter_of_the_check_is_not_reported() -> None:

@@ -1,0 +1,87 @@
+"""How much is skipped, and how long a region mints without the home region, by what a counter uses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import pi, sin
+from random import Random
+
+import pytest
+from coordinate.protocol.plan import left_at_ask, raised
+
+from proof.simulation.checks import CheckedWorld
+from tests.lambda_.coordinate.sample_records import NOW, record, register
+from tests.lambda_.coordinate.simulated_runs import deployed, scheduled_run
+
+LEAST = 1000
+"""The default of `window`."""
+
+MINUTE, DAY = 60, 86_400
+
+CURVES: dict[str, Callable[[int], float]] = {
+    "steady": lambda _: 1,
+    "nights": lambda minute: 1 + 0.9 * sin(2 * pi * minute / 1440),
+    "office hours": lambda minute: 3 if 480 <= minute % 1440 < 960 else 0,
+    "a burst a day": lambda minute: 50 if minute % 1440 == 700 else 1,
+}
+"""What is used in a minute, as a multiple of the mean."""
+
+
+@pytest.mark.parametrize("daily", [10, 700, 20_000, 86_400_000])
+@pytest.mark.parametrize("curve", CURVES)
+def test_a_loss_skips_two_days_use_and_a_region_mints_for_half_a_day_without_the_home_region(
+    curve: str, daily: int
+) -> None:
+    """Any loss, at any moment of a usual day. 1,000 a second is 86,400,000 a day."""
+    asked = record("a", window=LEAST)
+    present = replace(register("a"), base=1, limit=LEAST, window=LEAST)
+    used = [daily / 1440 * CURVES[curve](minute) for minute in range(1440)]
+    top, tops, limits = 0.0, list[float](), list[int]()
+    for minute in range(20 * 1440):
+        top += used[minute % 1440]
+        run, asks = minute % 5 == 0, present.limit - int(top) <= left_at_ask(present.window)
+        if run or asks:
+            present = raised(present, asked, int(top), NOW + minute * MINUTE) or present
+        tops.append(top)
+        limits.append(present.limit)
+
+    usual = slice(15 * 1440, 18 * 1440)  # the window has followed the use by then
+    skipped = max(limit - top for limit, top in zip(limits[usual], tops[usual], strict=True))
+    assert skipped <= LEAST + 2 * sum(used)
+    half = 12 * 60
+    for minute in range(usual.start, usual.stop):
+        assert tops[minute + half] <= limits[minute], f"minute {minute % 1440} of a day"
+
+
+def at_rest(*, window: int = LEAST, regions: str = "abc") -> CheckedWorld:
+    world = CheckedWorld()
+    deployed(world, *regions, window=window)
+    return world
+
+
+def test_what_is_skipped_is_of_a_human_size() -> None:
+    """57, then a region joins, then a table is lost."""
+    world = at_rest()
+    assert [world.mint(region) for _ in range(19) for region in "abc"][-1] == 57
+
+    world.now += 3600
+    deployed(world, *"abcd", window=LEAST)
+    joined = [world.mint(region) or 0 for region in "abcd"]
+    assert min(joined) > 57
+    assert max(joined) <= 500
+
+    world.now += 3600
+    world.lose("b", "recreated", Random(0))
+    scheduled_run(world)
+    lost = [world.mint(region) or 0 for region in "abcd"]
+    assert min(lost) > max(joined)
+    assert max(lost) <= 5000
+
+
+@pytest.mark.parametrize("window", [1, LEAST, 5000])
+def test_a_counter_at_rest_has_its_window_without_the_home_region(window: int) -> None:
+    world = at_rest(window=window)
+    minted = 0
+    while minted < 10_000 and world.mint("b") is not None:
+        minted += 1
+
+    assert minted == window
