@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from aws_client.service import DynamoDB, time_left
 
-from .model import Block, CeilingReached, CounterItem, WentBackwards
-from .table import CounterTable
+from global_integers_core.names import MAX_BLOCK
+
+from .model import Block, BlockTooLarge, CeilingReached, CounterItem, WentBackwards
+from .table import MAX_COUNTERS, CounterTable
 
 if TYPE_CHECKING:
     from .leases import Leases
@@ -24,6 +26,15 @@ MAX_WAIT = 2.0
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 0.4
 
+EARLY = 5.0
+"""Seconds between two times that a function asks ahead of need for the same counter."""
+
+WITHOUT_HOME = 60.0
+"""Seconds more, if the home region couldn't be asked: each time costs some caller up to two seconds."""
+
+_asked: dict[str, float] = {}
+"""Counter → when this function last asked ahead of need (time.monotonic)."""
+
 
 def mint(counter: str, count: int | None, key: str | None = None, caller: str = "") -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
@@ -32,24 +43,30 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
     setting `callers` is on: each caller has keys of its own.
 
     Raises:
-        RequestError: as `CounterTable.mint`; RequestRefused if the key was used for another count.
+        RequestError: as `CounterTable.mint`; RequestRefused if the key was used for another count; BlockTooLarge.
     """
     if key is None:
-        return _minted(counter, count), False
-    from .receipts import receipt_of
+        minted = _minted(counter, count), False
+    else:
+        from .receipts import receipt_of
 
-    receipt = receipt_of(key, counter, caller)
-    found = receipts().find(receipt, count or 1)
-    return (found, True) if found else receipts().keep(receipt, _minted(counter, count))
+        receipt = receipt_of(key, counter, caller)
+        found = receipts().find(receipt, count or 1)
+        minted = (found, True) if found else receipts().keep(receipt, _minted(counter, count))
+    if table().low:
+        _ask_ahead(counter, count or 1)
+    return minted
 
 
 def _minted(counter: str, count: int | None) -> Block:
     """Mint. While the ceiling is fenced, retry with full jitter, so callers seldom notice a change of layout.
 
-    If it isn't fenced, or still is after `MAX_WAIT`, ask the home region for more integers. The caller doesn't wait for
-    them.
+    If it isn't fenced, or still is after `MAX_WAIT`, ask the home region for more integers. Who has asked waits for
+    them, too. Others don't: requests that wait take executions from other counters.
     """
-    ends, pause = None, FIRST_PAUSE
+    if count is not None and count > max_block():
+        raise BlockTooLarge(max_block())
+    ends, pause, asks = None, FIRST_PAUSE, False
     while True:
         try:
             if count is None:
@@ -61,26 +78,47 @@ def _minted(counter: str, count: int | None) -> Block:
         except CeilingReached as reached:
             if os.environ.get("LEAVING"):  # a fence stays, and nothing more is granted
                 raise
-            if not reached.item.fenced:
-                reached.asked = _ask(counter, count or 1, reached.item)
-                raise
+            now = time.monotonic()
+            ends = now + min(MAX_WAIT, time_left()) if ends is None else ends
+            if not reached.item.fenced and not asks:
+                asks = _ask(counter, count or 1, reached.item)
+                reached.asked = asks is not None
+                if not asks:
+                    raise
             import random  # 1 ms
 
-            now, wait = time.monotonic(), random.uniform(0, pause)  # noqa: S311 (not for security)
-            ends = now + min(MAX_WAIT, time_left()) if ends is None else ends
-            if now + wait >= ends:
-                reached.asked = _ask(counter, count or 1, reached.item)
+            wait = random.uniform(0, pause)  # noqa: S311 (not for security)
+            if time.monotonic() + wait >= ends:
+                reached.asked = asks or _ask(counter, count or 1, reached.item) is not None
                 raise
         time.sleep(wait)
         pause = min(2 * pause, MAX_PAUSE)
 
 
-def _ask(counter: str, count: int, item: CounterItem | None = None, went_back: int = 0) -> bool:
+def _ask_ahead(counter: str, count: int) -> None:
+    """Ask when half of what was granted is used, if this function hasn't just done so. The caller has its block."""
+    item, now = table().low.pop(counter, None), time.monotonic()
+    if item is None or (counter in _asked and now - _asked[counter] < EARLY) or os.environ.get("LEAVING"):
+        return
+    if len(_asked) >= MAX_COUNTERS:
+        _asked.clear()
+    asks = _ask(counter, count, item, early=True)
+    _asked[counter] = now if asks is not None else now + WITHOUT_HOME
+
+
+def _ask(
+    counter: str, count: int, item: CounterItem | None = None, went_back: int = 0, *, early: bool = False
+) -> bool | None:
     if "COORDINATOR" not in os.environ:
-        return False  # a test
+        return None  # a test
     from .grants import ask
 
-    return ask(counter, count, item, _dynamodb(), went_back)
+    return ask(counter, count, item, _dynamodb(), went_back, early=early)
+
+
+def max_block() -> int:
+    """Return the largest block that a request may ask for."""
+    return int(os.environ.get("MAX_BLOCK", MAX_BLOCK))
 
 
 @cache
@@ -141,3 +179,4 @@ def forget() -> None:
     """Forget everything, like a new process. For tests only."""
     for held in (minter, table, receipts, callers, _dynamodb):
         held.cache_clear()
+    _asked.clear()

@@ -25,6 +25,8 @@ class CounterItem(NamedTuple):
     epoch: int
     fenced: bool
     attributes: Mapping[str, Any]
+    low: int = 0
+    """Once more than this is issued, it is time to ask for more; 0: unknown."""
 
 
 Reason = Literal["forbidden", "wrong name", "no owner", "other request", "failed", "retry", "retry later"]
@@ -45,13 +47,21 @@ class TableEmpty(NoItem):
 class CeilingReached(RequestError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help.
 
-    `asked` says whether the home region has been asked for more.
+    `asked` says whether the home region has been asked for more, by this request or by another one just before.
     """
 
     def __init__(self, item: CounterItem) -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
         self.asked = False
+
+
+class BlockTooLarge(RequestError):
+    """A block of more than `most` integers, which no request may have."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"a request mints up to {most} integers here")
+        self.most = most
 
 
 class TableUnavailable(RequestError):

@@ -39,6 +39,8 @@ class CounterTable:
         self._receipts = receipts
         self._dynamodb = dynamodb or DynamoDB()
         self._places: dict[str, tuple[int, int]] = {}
+        self.low: dict[str, CounterItem] = {}
+        """The counters of which it is time to ask for more."""
         self.seen = RollbackGuard()
         self.full: tuple[float, str] = (0.0, "")
         """When the coordinator last refused to create a counter since there are too many (time.time), and its words."""
@@ -133,6 +135,8 @@ class CounterTable:
             self._see(counter, last, item, 0)
             raise CeilingReached(item) from None
         self._see(counter, last, item, count * item.stride)
+        if item.low and item.issued > item.low and not item.fenced:
+            self.low[counter] = item
         return item
 
     def _see(self, counter: str, last: "HighestSeen", item: CounterItem, step: int) -> None:
@@ -246,6 +250,7 @@ def _item_of(attributes: Mapping[str, Any]) -> CounterItem:
             int(attributes["epoch"]["N"]),
             bool(attributes.get("fenced", {}).get("BOOL", False)),
             attributes,
+            int(attributes["low"]["N"]) if "low" in attributes else 0,
         )
     except (LookupError, ValueError):
         raise Unusable(f"not an item of the coordinator: {attributes}") from None

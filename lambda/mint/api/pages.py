@@ -42,6 +42,7 @@ def colour_of(region: str) -> str:
 STATUS = {
     "position": "the last integer minted here",
     "ceiling": "the last one that this region may mint now",
+    "left": "integers that this region can mint without the home region",
     "stride": "the distance between two integers",
     "epoch": "the number of the layout",
     "fenced": "has a change of layout ended the epoch here?",

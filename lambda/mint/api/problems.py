@@ -15,7 +15,9 @@ from aws_client.service import ServiceError
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.names import no_counter
 
+from ..minting import max_block
 from ..model import (
+    BlockTooLarge,
     CeilingReached,
     CounterItem,
     LayoutUnknown,
@@ -29,7 +31,7 @@ from ..model import (
     WentBackwards,
 )
 from ..table import CounterTable
-from .reply import RETRY_AFTER, RETRY_LATER, RETRY_SOON, Response, json_response, problem_response, regions_instead
+from .reply import RETRY_AFTER, RETRY_LATER, Response, json_response, problem_response, regions_instead
 from .request import CounterRequest, MintRequest, OwnerOf, Problem, Received, Request
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
@@ -76,6 +78,8 @@ def _problem_of(error: Exception, request: Request | None) -> Problem:
             in_health_check = isinstance(request, CounterRequest) and request.kind == "health"
             empty = isinstance(error, TableEmpty)
             return missing(counter, in_health_check=in_health_check, empty=empty)
+        case BlockTooLarge(most=most):
+            return _too_large(most)
         case CeilingReached(item=item, asked=asked):
             return ceiling_reached(counter, count, item, asked=asked)
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
@@ -141,11 +145,17 @@ def ceiling_reached(counter: str, count: int | None, item: CounterItem, *, asked
     if item.issued + (count or 1) * item.stride <= MAX_INTEGER:
         if asked:
             detail = f"counter {counter!r} {left} in this region, which has asked the home region for more; try again"
-            return _unavailable(detail, RETRY_SOON, fewer)
+            return _unavailable(detail, RETRY_AFTER, fewer)
         until = "until the home region grants it more; try again later"
         return _unavailable(f"counter {counter!r} {left} in this region {until}", RETRY_LATER, fewer)
     left = left if count and count > 1 else "is used up"
     return _unavailable(f"counter {counter!r} {left} in this region", members=fewer)
+
+
+def _too_large(most: int) -> Problem:
+    """Return the problem of a block that is never minted here. It has the size of the largest one."""
+    detail = f"a request mints up to {most} integers here; ask for fewer at once"
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, members={"available": most, "maxBlock": most})
 
 
 def _beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
@@ -174,8 +184,8 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
     """Return the counter's state in this region, as a page or as a JSON document.
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
-    this region has minted; before the first one of an epoch, it is one stride below that, and below `base`. What isn't
-    known is null.
+    this region has minted; before the first one of an epoch, it is one stride below that, and below `base`. `left` are
+    the integers that it can mint without the home region. What isn't known is null.
     """
     layouts = table.recorded(counter).layouts
     item, problem = None, None
@@ -197,8 +207,10 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
         "base": base,
         "position": item.issued if item else None,
         "ceiling": item.ceiling if item else None,
+        "left": (item.ceiling - item.issued) // item.stride if item else None,
         "stride": item.stride if item else None,
         "fenced": item.fenced if item else None,
+        "maxBlock": max_block(),
         "pending": newest is not None and region in newest.regions and (item is None or item.epoch < newest.epoch),
         "regions": list(newest.regions) if newest else [],
         "version": _version(),

@@ -16,9 +16,6 @@ Response = dict[str, Any]
 RETRY_AFTER = {"Retry-After": "1"}
 """The header of transient errors, in seconds."""
 
-RETRY_SOON = {"Retry-After": "3"}
-"""The header if the coordinator has been asked for integers: in seconds, even if it starts cold."""
-
 RETRY_LATER = {"Retry-After": "5"}
 """The header of errors that the coordinator's next scheduled run ends, within minutes."""
 

@@ -34,6 +34,7 @@ def minted(monkeypatch: pytest.MonkeyPatch, *results: CeilingReached | Block) ->
         return result
 
     monkeypatch.setattr("mint.minting.minter", lambda: SimpleNamespace(mint=mint))
+    monkeypatch.setattr("mint.minting.table", lambda: SimpleNamespace(low={}))
     return minting.mint("integers", None)[0]
 
 

@@ -61,3 +61,23 @@ def test_a_refused_request_mints_nothing(
 
     assert ask(method, path, **headers)["statusCode"] == status
     assert item(stack, "us-east-1") == before
+
+
+def test_no_request_mints_more_than_is_allowed_at_once(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a key has got before stays its own."""
+    laid_out()
+    before = ask("POST", "/?count=101", idempotency_key="k")["document"]["integers"]
+    monkeypatch.setenv("MAX_BLOCK", "100")
+
+    refused = ask("POST", "/?count=101")
+    assert (refused["statusCode"], "Retry-After" in refused["headers"]) == (422, False)
+    found = {key: refused["document"][key] for key in ("detail", "available", "maxBlock")}
+    assert found == {
+        "detail": "a request mints up to 100 integers here; ask for fewer at once",
+        "available": 100,
+        "maxBlock": 100,
+    }
+    assert ask("POST", "/?count=101", idempotency_key="k")["document"]["integers"] == before
+    assert ask("POST", "/?count=100")["document"]["integers"][0] == 304, "nothing was minted in between"
+    assert ask("GET", "/-/status")["document"]["maxBlock"] == 100
+    assert ask("GET", "/-/health")["statusCode"] == 200

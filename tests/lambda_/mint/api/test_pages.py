@@ -96,7 +96,7 @@ def test_over_https_the_browser_is_told_to_keep_to_it(ask: Ask, stack: Stack) ->
 def test_nothing_in_a_document_becomes_markup() -> None:
     owner: dict[str, Any] = {"integer": 7, "offset": 1, "stride": 3, "epoch": 1, "minted": None}
     problem = Problem(HTTPStatus.GONE, EVIL, members={"regions": [EVIL]})
-    names = ("region", "counter", "reason", "epoch", "stride", "fenced", "pending", "version", "build")
+    names = ("region", "counter", "reason", "epoch", "left", "stride", "fenced", "pending", "version", "build")
     status = dict.fromkeys(names, EVIL) | {"ok": False, "base": 1, "position": 4, "ceiling": 7, "regions": [EVIL]}
 
     for response in (
@@ -250,8 +250,10 @@ def test_the_status_says_where_the_counter_stands(
         "base": 1,
         "position": 4,
         "ceiling": 299_999_998,
+        "left": 99_999_998,
         "stride": 3,
         "fenced": False,
+        "maxBlock": 100_000,
         "pending": False,
         "regions": THREE,
         "version": None,
@@ -260,6 +262,7 @@ def test_the_status_says_where_the_counter_stands(
     assert cells(html["body"]) == {
         "position": "4",
         "ceiling": "299999998",
+        "left": "99999998",
         "stride": "3",
         "epoch": "1",
         "fenced": "no",
