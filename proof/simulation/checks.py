@@ -54,6 +54,8 @@ class CheckedWorld(World):
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     epochs: int = 0
     """The highest epoch of any register so far."""
+    largest: int = 0
+    """The largest block that any region has asked for."""
     backups: dict[str, list[Snapshot]] = field(default_factory=dict[str, "list[Snapshot]"], repr=False)
     """What each table had at every moment."""
     before: dict[str, int] = field(default_factory=dict[str, int])
@@ -124,7 +126,8 @@ class CheckedWorld(World):
             same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
             if operation.old is not None and same and new.epoch == operation.old.epoch and not new.lost:
                 asked = self.record.desired.window if self.record else 0
-                if new.window > max(asked, 3 * operation.old.window):
+                before = operation.old.window
+                if new.window > max(asked, operation.old.lately + before, 12 * before, 2 * self.largest):
                     raise Stuck(f"a window has grown too much: {operation.old}, {new}")
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)

@@ -16,7 +16,6 @@ from components.settings.values import canonical
 
 from .checks import CheckedWorld
 
-HEADROOM = 2
 WINDOW = 12
 
 
@@ -29,7 +28,6 @@ def desired(
     layouts_label: str = "layouts 1",
     first: str = "layouts 1",
     tables: Mapping[str, str] | None = None,
-    headroom: int = HEADROOM,
     window: int = WINDOW,
     recovery: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -41,7 +39,6 @@ def desired(
         "floors": dict(floors or {}),
         "recovery": dict(recovery or {}),
         "window": window,
-        "headroom": headroom,
         "scheduleMinutes": 1,
         "layoutsLabel": layouts_label,
         "firstLayoutsLabel": first,

@@ -24,7 +24,7 @@ from global_integers_core.names import CHECK_COUNTER
 
 from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
 from .coordinator import SimulatedCoordinator
-from .deployments import HEADROOM, WINDOW, SimulatedPulumi, SimulatedSettings, deployment_of, loss_named
+from .deployments import WINDOW, SimulatedPulumi, SimulatedSettings, deployment_of, loss_named
 from .network import Network
 from .world import RECEIPTS, REGISTERS
 
@@ -49,6 +49,13 @@ COORDINATORS = 4
 
 LASTS = 900
 """Seconds after which a run is ended: the coordinator's timeout."""
+
+LARGEST_BLOCK = 20
+"""Integers, of which a busy region mints a block and a single one a second."""
+
+FARTHEST = 10 * 2 * (LARGEST_BLOCK + 1)
+"""How many integers a region may be fenced above what is issued: ten seconds at its rate, which is measured in whole
+seconds, and so twice as large at most."""
 
 
 class RandomSchedule:
@@ -96,6 +103,11 @@ class RandomSchedule:
         self.rates["both lost"] = 0 if losses < 2 else _one_of(answering, 0.4, 0.005, 0.02)
         self.rates["put back"] = _one_of(answering, 0.3, 0.01, 0.05)
         self.rates["back in time"] = 0 if losses < 2 else _one_of(answering, 0.3, 0.02, 0.1)
+        self.using = Dice(f"using {seed}")
+        self.rates["peak"] = _one_of(self.using, 0.4, 0.01, 0.05)
+        self.rates["early"] = _one_of(self.using, 0.7, 0.2, 1)
+        self.peak = 1
+        """How many times as many integers are used as usual."""
         self.floors: dict[str, int] = {}
         self.refusals: list[str] = []
         self.said = ""
@@ -147,6 +159,8 @@ class RandomSchedule:
     def _one_step(self) -> None:
         random, rates = self.random, self.rates
         self.world.now += 1
+        if self.using.random() < rates["peak"]:
+            self.peak = 51 - self.peak
         self._mint()
         for _ in range(self.pace):
             if self.runs:
@@ -207,13 +221,16 @@ class RandomSchedule:
         random = self.random
         if random.random() < self.minting:
             region, counter = random.choice(REGIONS), random.choice(self.minted)
-            count = random.randint(2, 5) if random.random() < 0.1 else 1
+            count = self.peak * (random.randint(2, 5) if random.random() < 0.1 else 1)
             if count > 1:
                 minted = bool(self.world.mint_block(region, count, counter))
             else:
                 minted = self.world.mint(region, counter) is not None
             if not minted and self.callers.random() < self.rates["grant"]:
                 self._ask(counter, count)
+            early = minted and self.world.warm[region].low.pop(counter, None)
+            if early and self.using.random() < self.rates["early"] and len(self.runs) < COORDINATORS:
+                self._start(Grant(counter, count))
         elif random.random() < 0.2:
             top = max((integer for _, integer in self.world.minted), default=0) if random.random() < 0.1 else self.top
             self.top = top
@@ -284,6 +301,8 @@ class RandomSchedule:
         self.started += 1
         started = SimulatedCoordinator(run(request, f"{type(request).__name__}-{self.started}", RunResult()))
         self.begun[started] = self.world.now
+        if isinstance(request, Grant):
+            self.world.largest = max(self.world.largest, request.count)
         if isinstance(request, Deploy | ScheduledRun):
             self.whole.add(started)
         self.runs.append(started)
@@ -444,13 +463,14 @@ class RandomSchedule:
                 self._mint()
             if self.busy:
                 for counter in self.counters:
-                    self.world.mint_block(self.random.choice(REGIONS), self.random.randint(1, 20), counter)
+                    count = self.random.randint(1, LARGEST_BLOCK)
+                    self.world.mint_block(self.random.choice(REGIONS), count, counter)
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
         for name in self.rates:
             self.rates[name] = 0
-        self.network.offset = 0
+        self.network.offset, self.peak = 0, 1
         world.unreachable &= {self.for_ever} if self.for_ever else set()
         world.denied.clear()
         self.deploying = None
@@ -516,8 +536,8 @@ class RandomSchedule:
     def _change_calmly(self) -> None:
         """Change the layout while all regions mint as fast as they can, and one item is throttled.
 
-        The next base of a counter whose items all answer lies no more than headroom above what was minted. A region
-        whose receipts table can't be written follows, too.
+        The next base of a counter whose items all answer lies no more than `FARTHEST` integers of a region above what
+        was minted. A region whose receipts table can't be written follows, too.
         """
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.unreachable)
@@ -544,7 +564,7 @@ class RandomSchedule:
         for counter, register in before.items():
             after, stride = world.registers[counter], len(register.regions)
             before_that = [integer for integer in self._minted_of(counter) if integer < after.base]
-            if counter != hot and after.base > max([register.base, *before_that]) + (HEADROOM + 1) * stride:
+            if counter != hot and after.base > max([register.base, *before_that]) + (FARTHEST + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
     def _delete_calmly(self) -> None:

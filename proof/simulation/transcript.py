@@ -231,8 +231,8 @@ def _named(value: Any, *names: str) -> str:
 
 
 COUNTER = "orders"
-HEADROOM, WINDOW = 10, 100
-"""Really 10,000 and 100,000,000. The transcripts stay readable with few."""
+WINDOW = 100
+"""Really 1,000. The transcripts stay readable with few."""
 
 LINE = "----"
 
@@ -279,6 +279,7 @@ class Player:
             case ["grant", name, counter, "back", epoch]:
                 return self._start(name, Grant(counter, went_back=int(epoch)))
             case ["grant", name, counter, count]:
+                self.world.largest = max(self.world.largest, int(count))
                 return self._start(name, Grant(counter, int(count)))
             case ["step", name, *count]:
                 return self._advance(name, int(count[0]) if count else 1, ())
@@ -351,7 +352,6 @@ class Player:
                 floors={floored[0] if floored else "*": int(floor)} if "floor" in parts else {},
                 layouts_label=home,
                 window=int(parts.get("window", [str(WINDOW)])[0]),
-                headroom=HEADROOM,
                 recovery=recovery,
             )
         )

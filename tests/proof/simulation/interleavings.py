@@ -162,7 +162,7 @@ def joining(without: str | None = None) -> CheckedWorld:
         for region in regions:
             world.make_table(region)
         record = DeploymentRecord(
-            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions, headroom=1)), reconciled=True
+            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions)), reconciled=True
         )
         world.record = record
         if regions == BEFORE:

@@ -281,7 +281,7 @@ def _held_when_fenced(world: CheckedWorld, operation: op.Operation, carry_out: F
 
 
 def _absolute_fences(carry_out: Function) -> Function:
-    """Let a fence be at what the item had issued when it was read, plus headroom: here, none at all."""
+    """Let a fence be at what the item had issued when it was read, plus a distance: here, none at all."""
     read: dict[tuple[str, str], int] = {}
 
     def fence(world: CheckedWorld, operation: op.Operation) -> Any:

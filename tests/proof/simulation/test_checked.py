@@ -101,10 +101,10 @@ def test_a_table_is_restored_to_the_moment_that_was_kept(seed: int) -> None:
     assert tables.items("a")["c"].issued == 5
 
 
-def test_a_window_that_has_grown_more_than_threefold_is_noticed() -> None:
-    threefold, more = (replace(REGISTER, limit=10 + window, window=window) for window in (30, 31))
+def test_a_window_that_has_grown_more_than_twelvefold_is_noticed() -> None:
+    twelvefold, more = (replace(REGISTER, limit=10 + window, window=window) for window in (120, 121))
 
-    assert write(world("a"), threefold) is True
+    assert write(world("a"), twelvefold) is True
     with pytest.raises(Stuck, match="a window has grown too much"):
         write(world("a"), more)
 

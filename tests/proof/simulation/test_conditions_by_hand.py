@@ -85,6 +85,7 @@ def first_deployed(world: CheckedWorld, kind: type[Operation]) -> list[Operation
 
 
 def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
+    world.now += 1_000  # so a fence is near
     for region in regions:
         for _ in range(most):
             if world.mint(region) is None:
@@ -183,7 +184,8 @@ def late_raise_of_a_fence(without: str | None) -> None:
     mint_all(world, "a", most=WINDOW - 1)
     late = stopped_before(world, RaiseItem, "late")
     run_to(deployment(world, "ba", "changing"), OpenItem, world.carry_out)
-    step_all(late, world.carry_out)
+    (raising,) = [each for *_, each in late.todo if isinstance(each, RaiseItem) and each.region == "a"]
+    world.carry_out(raising)
     world.unreachable.add("a")
     scheduled_run(world)
     mint_all(world, "a", "b")

@@ -366,7 +366,7 @@ def test_every_call_of_the_minting_function_is_known(database: Database, monkeyp
     receipts, block = Receipts("receipts", 60, client), Block(3, 2, 1)
     assert [receipts.keep("r", block), receipts.keep("r", block._replace(first=9))] == [(block, False), (block, True)]
     assert receipts.find("r", 1) == block
-    assert [_may_ask("receipts", "/asked/c", client) for _ in range(2)] == [True, False]
+    assert [_may_ask(client, "receipts", "/asked", "/asked/c", 1_795_000_000, 1) for _ in range(2)] == [True, False]
     lock = RunLock(client, "counters", "run 1")
     assert [lock.take(), RunLock(client, "counters", "run 2").take(), lock.still_held()] == [True, False, True]
     lock.give_back()

@@ -345,7 +345,7 @@ def an_opening_of_what_was_fenced_meanwhile() -> None:
     first = deployment(world, "ab", "first")
     run_to(first, op.OpenItem, world.carry_out)
     world.carry_out(_openings(first)["a"])
-    mint_all(world, "a", most=5)
+    mint_all(world, "a", most=2)
     late = begun(Grant("c", 1), "late")
     run_to(late, op.ReadItem, world.carry_out)
     late.step(world.carry_out)  # it reads a's item
