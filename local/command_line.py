@@ -237,9 +237,9 @@ def _up(options: argparse.Namespace) -> None:
     # What is refused changes nothing, and starts nothing.
     expected, messages = _planned(stack, config, options.overrides)
     first = all(event == "create" for event, _, _ in expected)
+    started = started or _server(options.port)
     for line in [] if first else messages:
         say(as_here(line))
-    started = started or _server(options.port)
     if first:
         say(f"creating {len(expected)} resources")
     write_stack_of_server(started.endpoint)

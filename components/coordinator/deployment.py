@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import pulumi
 import pulumi_aws as aws
 
+from global_integers_core.lattice import least_distance
 from global_integers_core.names import CHECK_COUNTER
 from global_integers_core.records import RECORD_KEY
 
@@ -37,8 +38,8 @@ class StoredRecord:
     reconciled: bool
     counters: Mapping[str, Any]
     """Name → its `epoch` and `base`; empty until it is carried out."""
-    window: int
-    """The largest of their present epochs; 0 until it is carried out."""
+    windows: Mapping[str, int]
+    """Name → its window, of the first counters by name, if it isn't the smallest one."""
 
 
 def record_of(item: str, table: str) -> StoredRecord:
@@ -59,7 +60,7 @@ def record_of(item: str, table: str) -> StoredRecord:
             desired=desired,
             reconciled=attributes["reconciled"]["BOOL"],
             counters=report.get("counters", {}),
-            window=report.get("window", 0),
+            windows=report.get("windows", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise pulumi.RunError(
@@ -98,7 +99,7 @@ ASKS = f"{BOTH_LOST}: the coordinator will say how to answer (docs/runbook.md#tw
 
 ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counters go on by it only if it is right"
 
-NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
+NUMBERS = {"window": "window", "scheduleMinutes": "schedule minutes"}
 
 
 def changes(desired: Mapping[str, Any], record: StoredRecord) -> str:
@@ -136,8 +137,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
     for key, words in NUMBERS.items():
         if before[key] != desired[key]:
-            later = " (from each counter's next epoch on)" if key == "window" and desired[key] < before[key] else ""
-            yield f"{words}: {before[key]:,} → {desired[key]:,}{later}"
+            yield f"{words}: {before[key]:,} → {desired[key]:,}"
 
 
 def _floor(counter: str, floor: int, record: StoredRecord) -> str:
@@ -159,17 +159,27 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-    gap = f"about {stride * desired['headroom']:,}"
-    if lost:
-        gap = f"up to {stride * record.window:,}, more where windows have grown"
+    distance = f"about {stride * least_distance(desired['window']):,}, or what lasts ten seconds"
     for name in sorted(record.counters)[:MOST]:
         epoch = record.counters[name]["epoch"]
+        gap = f"up to {stride * _window(name, record):,}" if lost else distance
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
     if len(record.counters) > MOST:
         yield f"{len(record.counters) - MOST} more counters likewise"
     yield "the same for counters that aren't in the settings"
     if lost:
         yield f"lost tables: {', '.join(lost)}"
+
+
+def _window(counter: str, record: StoredRecord) -> int:
+    return record.windows.get(counter, record.desired["window"])
+
+
+def without_home(record: StoredRecord) -> str:
+    """Return how much each region can mint without the home region, by counter."""
+    each = [f"{counter} {_window(counter, record):,}" for counter in sorted(record.counters)[:MOST]]
+    more = ["all others the same or more"] if len(record.counters) > MOST else []
+    return f"at present, each region can mint without the home region about: {', '.join([*each, *more])}"
 
 
 def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
@@ -213,6 +223,8 @@ def request(
             text = ANSWERED if desired["recovery"] else ASKS
         if text:
             pulumi.log.info(text, resource=parent)
+        if record and record.counters:
+            pulumi.log.info(without_home(record), resource=parent)
 
     def event_of(resolved: Sequence[Any]) -> str:
         record, copy, labels, layouts_label, first_layouts_label = resolved

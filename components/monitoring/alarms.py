@@ -88,7 +88,7 @@ def _slow(statistic: str) -> Callable[[int, int], Evaluation]:
 
 
 def _lasting(limit: int, minutes: int) -> Evaluation:
-    """Bad in half an hour, or in one run if there are fewer: a burst between two runs is no lasting rate."""
+    """Bad in half an hour, or in one run if there are fewer: the next run may reach the region."""
     runs = max(1, min(3, 30 // minutes))
     return Evaluation("Minimum", minutes * 60, BELOW, limit, "ignore", runs, runs)
 
@@ -159,13 +159,13 @@ ALARMS: Mapping[str, Alarm] = {
         ),
         Alarm(
             "ceiling",
-            default=6,
-            most=9999,
-            unit="hours",
-            meaning="a region has few integers left at its present rate",
-            goes_off="fewer hours until a region reaches its ceiling",
+            default=25,
+            most=99,
+            unit="percent",
+            meaning="a region doesn't get the integers that it needs from the home region",
+            goes_off="less of its window that a region has left, though the coordinator runs",
             every_region=False,
-            metric=lambda metrics, _: metrics.stack("HoursToCeiling"),
+            metric=lambda metrics, _: metrics.stack("WindowLeft"),
             evaluation=_lasting,
         ),
         Alarm(

@@ -69,9 +69,7 @@ def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
         ],
         "The coordinator: changes, repairs, limits": [
             graph("Unfinished change, seconds", [unfinished], between, unfinished=limits["unfinished"] * 60),
-            graph(
-                "Hours to the nearest ceiling", rates("HoursToCeiling", "Minimum"), between, ceiling=limits["ceiling"]
-            ),
+            graph("Percent of a window left", rates("WindowLeft", "Minimum"), between, ceiling=limits["ceiling"]),
             graph("Pending, lost, repaired", state, between, lostTables=limits["lostTables"]),
             graph("Runs of the coordinator", runs, between),
         ],

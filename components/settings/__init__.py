@@ -13,12 +13,16 @@ import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from global_integers_core.lattice import MAX_INTEGER, places
-from global_integers_core.names import CHECK_COUNTER, camel
+from global_integers_core.names import CHECK_COUNTER, MAX_BLOCK, camel
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
 from .rules import CHECKS, callers, thresholds
 from .values import Findings, canonical, checked, kind, unknown_setting, whole
+
+PUBLIC_BLOCK = 100
+"""The most integers of one request of the public, unless another limit is set. It bounds how long strangers can make
+numbers (docs/permissions.md)."""
 
 PUBLIC_CONCURRENCY = 10
 """The limit on concurrent executions of a public function, unless another one is set. It bounds what an attack costs
@@ -55,6 +59,7 @@ def settings_of(
     settings = replace(
         settings,
         reserved_concurrency=settings.reserved_concurrency or (-1 if settings.signed else PUBLIC_CONCURRENCY),
+        max_block=settings.max_block or (MAX_BLOCK if settings.signed else PUBLIC_BLOCK),
         floors={counter: whole(floor) for counter, floor in settings.floors.items()},
         recovery={key: whole(value) if key == "above" else value for key, value in settings.recovery.items()},
         alarms=thresholds(settings),
@@ -82,8 +87,19 @@ MAX_EPOCH = 9_999_999_999
 LABEL = "2026-11-21T00:00:00.000"
 """As long as the label of any table's stream."""
 
-OTHERS = 1024
-"""Bytes for the other attributes of the record and of its copy, which have about 450, and a margin."""
+OTHERS = 2048
+"""Bytes for the other attributes of the record and of its copy, which have up to 1,800 with ten windows."""
+
+
+def least_window(settings: Settings) -> int:
+    """Return the smallest window of any counter: with `apiGateway`, what its rate may use until the next scheduled run.
+
+    API Gateway without a function can't ask for more. A limit is raised when a quarter of a window is used, by a run
+    that takes up to a minute.
+    """
+    if not settings.api_gateway:
+        return settings.window
+    return max(settings.window, -(-settings.api_gateway_rate * 60 * (settings.schedule_minutes + 1) * 4 // 3))
 
 
 def desired_state_of(settings: Settings) -> dict[str, Any]:
@@ -95,8 +111,7 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "defaultCounter": settings.default_counter,
         "floors": dict(settings.floors),
         "recovery": dict(settings.recovery),
-        "window": settings.window,
-        "headroom": settings.headroom,
+        "window": least_window(settings),
         "scheduleMinutes": settings.schedule_minutes,
     }
 

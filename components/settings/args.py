@@ -112,11 +112,9 @@ class GlobalIntegersArgs:
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
     """Regions [being removed](runbook.md#remove-a-region). Their URLs return 410; their tables are no longer protected.
     A region neither here nor in `regions` is deleted."""
-    window: Setting[int] = setting(100_000_000, least=1000, most=10**12)
-    """How many integers a region may mint before the coordinator must grant more, 1000 to 10^12. See
-    [window and headroom](settings.md#window-and-headroom)."""
-    headroom: Setting[int] = setting(10_000, least=1, most=1_000_000)
-    """How many integers a region may still mint once a change of regions has begun, 1 to 1000000."""
+    window: Setting[int] = setting(1000, least=1, most=10**12)
+    """How many integers a region may mint without the home region, at least, 1 to 10^12. What a counter uses in a day
+    makes it larger. See [window](settings.md#window)."""
     schedule_minutes: Setting[int] = setting(5, least=1, most=60)
     """Minutes between scheduled runs of the coordinator, 1 to 60."""
     allow_url_regions: Setting[Sequence[str]] = setting([], example=["ca-west-1"])
@@ -138,6 +136,9 @@ class GlobalIntegersArgs:
         [], example=["https://shop.example"], pattern=ORIGIN, wanted="an origin like https://shop.example, nor *"
     )
     """Origins whose pages may mint in a browser, like `https://shop.example`; `*` allows every origin."""
+    max_block: Setting[int] = setting(0, least=0, most=100_000, minting=True)
+    """The most integers of one request, up to 100000. 0 is 100 with `NONE`, since blocks make numbers long, and 100000
+    with `AWS_IAM`."""
     open_counters: Setting[bool] = setting(False, minting=True)
     """Whether every caller may create counters (`PUT /{counter}`) and list them (`GET /-/counters`)."""
     max_counters: Setting[int] = setting(1000, least=1, most=10_000)
@@ -230,7 +231,7 @@ class Settings(GlobalIntegersArgs):
     """A deployment's settings. Only `settings_of` creates them, so they are always valid.
 
     Lists are tuples. What depends on several settings is resolved: `alarms` has the threshold of every alarm, `waves`
-    has every region, and `reserved_concurrency` is as Lambda takes it.
+    has every region, `max_block` is that of every request, and `reserved_concurrency` is as Lambda takes it.
     """
 
     @property

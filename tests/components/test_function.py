@@ -102,6 +102,19 @@ def test_a_public_function_has_a_limit(concurrency: dict[str, Any], limit: int) 
     assert settings(config(HOME, authorization="NONE", **concurrency)).reserved_concurrency == limit
 
 
+@pytest.mark.parametrize(
+    ("chosen", "most"),
+    [
+        ({}, 100_000),
+        ({"maxBlock": 7}, 7),
+        ({"authorization": "NONE"}, 100),
+        ({"authorization": "NONE", "maxBlock": 100_000}, 100_000),
+    ],
+)
+def test_strangers_get_small_blocks(chosen: dict[str, Any], most: int) -> None:
+    assert settings(config(HOME, **chosen)).max_block == most
+
+
 @pytest.mark.slow
 def test_a_paused_region_runs_nothing_and_keeps_what_it_has(signed: Deployment) -> None:
     deployment = deploy(config(*THREE, paused=[THREE[1]], reservedConcurrency=7))

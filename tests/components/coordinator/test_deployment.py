@@ -20,6 +20,7 @@ from components.coordinator.deployment import (
     changes,
     event,
     record_of,
+    without_home,
 )
 from components.settings import SettingsError
 from components.settings.values import canonical
@@ -52,7 +53,11 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, A
         "requested": {"N": "1794000000"},
         "desired": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
         "reconciled": {"BOOL": reconciled},
-        "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": [], "window": 100})},
+        "report": {
+            "S": json.dumps(
+                {"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": [], "windows": {"orders": 3000}}
+            )
+        },
     }
 
 
@@ -96,8 +101,7 @@ DESIRED: dict[str, Any] = {
     "leaving": [],
     "counters": ["orders", "-check"],
     "floors": {"*": 7},
-    "window": 100_000_000,
-    "headroom": 10_000,
+    "window": 1000,
     "scheduleMinutes": 5,
     "defaultCounter": "orders",
     "recovery": {},
@@ -114,6 +118,7 @@ def test_what_was_asked_for_is_requested_in_the_same_words(reconciled: bool) -> 
     assert found == {"desired": STOOD, "follows": FOLLOWED, "requested": 1_794_000_000}
 
 
+LASTING = "at present, each region can mint without the home region about: orders 3,000"
 OTHERS = "; the same for counters that aren't in the settings"
 
 
@@ -121,9 +126,9 @@ OTHERS = "; the same for counters that aren't in the settings"
 @pytest.mark.parametrize(
     ("provider", "changed"),
     [
-        (Aws(record=recorded(STOOD)), {"window": 1000}),
+        (Aws(record=recorded(STOOD)), {"window": 2000}),
         (Aws(record=recorded(STOOD)), {"recovery": {"loss": LOSS, "above": 7}}),
-        (Aws(record=recorded(STOOD, reconciled=False)), {"window": 1000}),
+        (Aws(record=recorded(STOOD, reconciled=False)), {"window": 2000}),
         (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),
         (Aws(record=recorded({**STOOD, "counters": ["-check", "orders"]})), {}),
     ],
@@ -154,7 +159,7 @@ BEFORE_IT = f"{HOME} 2020-01-01T00:00:00.000"
         (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 4, FOLLOWED),
         (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 5, FOLLOWED),
         (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 3, TOKEN),
-        (recorded({**STOOD, "window": 1000}), 5, TOKEN),
+        (recorded({**STOOD, "window": 2000}), 5, TOKEN),
     ],
     ids=["no record", "it is of a table before", "it is older", "the mirror is older", "it is of this table"],
 )
@@ -187,15 +192,15 @@ def test_one_item_is_read_where_the_table_exists() -> None:
         (
             Aws(preview=True, standing=True, record=recorded(STOOD)),
             {"regions": [HOME], "leaving": [OTHER]},
-            [f"orders: epoch 3 → 4, gap about 20,000{OTHERS}; leaving: eu-west-1"],
+            [f"orders: epoch 3 → 4, gap about 200, or what lasts ten seconds{OTHERS}; leaving: eu-west-1", LASTING],
         ),
         (
             Aws(preview=True, standing=True, record=recorded(STOOD), labels={OTHER: None}),
             {},
-            [f"orders: epoch 3 → 4, gap up to 200, more where windows have grown{OTHERS}; lost tables: eu-west-1"],
+            [f"orders: epoch 3 → 4, gap up to 6,000{OTHERS}; lost tables: eu-west-1", LASTING],
         ),
-        (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, []),
-        (Aws(record=recorded(STOOD)), {"window": 1000}, []),
+        (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, [LASTING]),
+        (Aws(record=recorded(STOOD)), {"window": 2000}, []),
     ],
     ids=["a change", "a lost table", "nothing", "the update itself"],
 )
@@ -388,7 +393,7 @@ RECORDED = StoredRecord(
     desired={**BEFORE, "layoutsLabel": "h", "firstLayoutsLabel": "h"},
     reconciled=True,
     counters=COUNTERS,
-    window=5_000,
+    windows={"integers": 5_000},
 )
 
 STARTED = replace(RECORDED, reconciled=False)
@@ -409,22 +414,22 @@ def words(record: StoredRecord, **asked: Any) -> str:
         (
             RECORDED,
             {"regions": ["us-east-1", "eu-west-1"], "leaving": ["us-west-2"]},
-            f"integers: epoch 3 → 4, gap about 30,000{OTHERS}; leaving: us-west-2",
+            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; leaving: us-west-2",
         ),
         (
             RECORDED,
-            {"regions": [*BEFORE["regions"], "eu-north-1"], "headroom": 100},
-            f"integers: epoch 3 → 4, gap about 300{OTHERS}; joining: eu-north-1; headroom: 10,000 → 100",
+            {"regions": [*BEFORE["regions"], "eu-north-1"]},
+            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; joining: eu-north-1",
         ),
         (
             RECORDED,
             {"regions": ["eu-west-1", "us-east-1", "us-west-2"]},
-            f"integers: epoch 3 → 4, gap about 30,000{OTHERS}",
+            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}",
         ),
         (
             RECORDED,
             {"tableLabels": {**LABELS, "eu-west-1": ""}},
-            f"integers: epoch 3 → 4, gap up to 15,000, more where windows have grown{OTHERS}; lost tables: eu-west-1",
+            f"integers: epoch 3 → 4, gap up to 15,000{OTHERS}; lost tables: eu-west-1",
         ),
         (RECORDED, {"counters": ["integers", "orders"]}, "new counters: orders"),
         (
@@ -453,17 +458,17 @@ def words(record: StoredRecord, **asked: Any) -> str:
         (ANSWERS, {}, ""),
         (
             RECORDED,
-            {"window": 1000, "scheduleMinutes": 1},
-            "window: 100,000,000 → 1,000 (from each counter's next epoch on); schedule minutes: 5 → 1",
+            {"window": 50_000, "scheduleMinutes": 1},
+            "window: 1,000 → 50,000; schedule minutes: 5 → 1",
         ),
         (LEFT, {}, "deleted: us-west-1"),
         (
             LEFT,
             {"regions": [*BEFORE["regions"], "us-west-1"]},
-            f"integers: epoch 3 → 4, gap about 30,000{OTHERS}; joining: us-west-1",
+            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; joining: us-west-1",
         ),
         (STARTED, {}, f"{UNFINISHED} continued"),
-        (STARTED, {"headroom": 1}, f"{UNFINISHED} replaced by this one; headroom: 10,000 → 1"),
+        (STARTED, {"window": 1}, f"{UNFINISHED} replaced by this one; window: 1,000 → 1"),
         (BY_HAND, {"counters": ["integers", "invoices"]}, ""),
     ],
     ids=[
@@ -485,8 +490,19 @@ def test_only_some_of_many_counters_are_named() -> None:
     assert "; 5 more counters likewise; " in text
 
 
+def test_a_preview_says_what_each_region_can_mint_without_the_home_region() -> None:
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 1)}
+
+    assert without_home(RECORDED) == "at present, each region can mint without the home region about: integers 5,000"
+    text = without_home(replace(RECORDED, counters=counters, windows={"c01": 2345}))
+    assert text.endswith(
+        "about: c00 1,000, c01 2,345, c02 1,000, c03 1,000, c04 1,000, c05 1,000, c06 1,000, "
+        "c07 1,000, c08 1,000, c09 1,000, all others the same or more"
+    )
+
+
 ASKED: dict[str, Any] = {"regions": [HOME, OTHER], "leaving": ["us-west-2"], "recovery": {}, "layoutsLabel": HERE}
-DONE = replace(RECORDED, requested=1_794_000_000, desired=ASKED, counters={}, window=0)
+DONE = replace(RECORDED, requested=1_794_000_000, desired=ASKED, counters={}, windows={})
 
 
 def test_equal_desired_states_are_the_same_text() -> None:
@@ -499,7 +515,7 @@ def test_equal_desired_states_are_the_same_text() -> None:
 def test_a_record_is_read_from_its_item() -> None:
     item = recorded(ASKED)
     assert record_of(json.dumps(item), "layouts") == replace(
-        DONE, counters={"orders": {"epoch": 3, "base": 1}}, window=100
+        DONE, counters={"orders": {"epoch": 3, "base": 1}}, windows={"orders": 3000}
     )
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item), "layouts") == DONE

@@ -94,14 +94,12 @@ def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[
     return minute, statistics
 
 
-def looking(
-    minute: float, *, per_second: float = 0, window: int = 10**6, lost: bool = False
-) -> tuple[float, RunStatistics]:
-    """Return a run at a minute, from 20, that sees one region, which has minted so fast since its grant."""
+def looking(minute: float, *, used: int = 0, window: int = 10**6, lost: bool = False) -> tuple[float, RunStatistics]:
+    """Return a run at a minute, from 20, that sees one region, which has minted so much since its grant."""
     seconds = 1000
     found = register("a", base=1, limit=window, window=window, granted=int(minute * MINUTE - seconds))
     item = items_of(found)["a"]
-    items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
+    items = {"a": {"c": Item(item.issued + used, 1, item.ceiling, item.epoch)}}
     ids = {"a": "another" if lost else "a 1"}
     scan = TablesScan({"c": found}, {}, items, ids, layouts_id="layouts 1", at=int(minute * MINUTE))
     return minute, RunStatistics(PREFIX, "schedule", RunResult(outcomes={"c": Outcome(found, ())}, scan=scan))
@@ -243,19 +241,17 @@ def test_a_change_that_hangs_is_told_until_it_is_finished(deployment: Deployment
 
 
 @pytest.mark.parametrize(
-    ("per_second", "minutes", "goes_off"),
+    ("used", "goes_off"),
     [
-        ([50, 50, 50, 50], range(20, 40, EVERY), True),
-        ([40, 40, 40, 40], range(20, 40, EVERY), False),
-        ([0, 900, 0, 0], range(20, 40, EVERY), False),
-        ([0, 0, 0, 0], range(20, 40, EVERY), False),
+        ([800_000, 900_000, 1_000_000, 1_000_000], True),
+        ([740_000, 740_000, 740_000, 740_000], False),
+        ([0, 900_000, 0, 0], False),
+        ([0, 0, 0, 0], False),
     ],
-    ids=["five hours", "more than six", "a burst", "idle"],
+    ids=["hardly anything left", "more than a quarter", "a burst", "idle"],
 )
-def test_a_ceiling_that_is_near(
-    per_second: list[float], minutes: range, goes_off: bool, deployment: Deployment
-) -> None:
-    seen = (looking(minute, per_second=rate) for rate, minute in zip(per_second, minutes, strict=True))
+def test_a_region_that_gets_nothing_more(used: list[int], goes_off: bool, deployment: Deployment) -> None:
+    seen = (looking(minute, used=each) for each, minute in zip(used, range(20, 40, EVERY), strict=True))
 
     assert fires(alarm(deployment, "ceiling"), runs(*seen), 80) == goes_off
 

@@ -6,7 +6,7 @@ import pulumi
 import pytest
 
 from components.names import MAX_ROLE_NAME, ResourceNames
-from components.settings import SettingsError, settings_of
+from components.settings import SettingsError, desired_state_of, settings_of
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.rules import MAX_DOMAIN
@@ -186,10 +186,8 @@ def test_a_floor_may_be_for_all_other_counters() -> None:
         ("logRetentionDays", "15", "1, 3, 5, 7, 14, 30, 60, 90"),
         ("logRetentionDays", "14 days", "1, 3, 5, 7, 14"),
         ("reservedConcurrency", "-2", "-1 to "),
-        ("window", "999", "1000 to 1000000000000 are allowed"),
-        ("window", "1000000000001", "1000 to 1000000000000 are allowed"),
-        ("headroom", "0", "1 to 1000000 are allowed"),
-        ("headroom", "1000001", "1 to 1000000 are allowed"),
+        ("window", "0", "1 to 1000000000000 are allowed"),
+        ("window", "1000000000001", "1 to 1000000000000 are allowed"),
         ("scheduleMinutes", "0", "1 to 60 are allowed"),
         ("scheduleMinutes", "61", "1 to 60 are allowed"),
         ("openCounters", "yes", "true nor false"),
@@ -201,6 +199,11 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
 
     assert line.startswith((f"{key}: {value!r} ", f"{key}: {value} "))
     assert allowed in line
+
+
+def test_a_setting_of_before_is_explained() -> None:
+    (line,) = refusals(config(HOME, headroom="100"))
+    assert line == "headroom: there is no such setting any more: it follows what each counter uses; remove it"
 
 
 @pytest.mark.parametrize(
@@ -290,7 +293,7 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"alarms": {"latncy": 5}}, "alarms.latncy: there is no such alarm; did you mean 'latency'?"),
         ({"alarms": {"zzz": 5}}, "alarms.zzz: there is no such alarm; there are errors, throttles, tableThrottles, "),
         ({"alarms": {"latency": -1}}, "alarms.latency: -1 is out of range; 0 (off) to 30000 milliseconds"),
-        ({"alarms": {"ceiling": "6 h"}}, "alarms.ceiling: '6 h' is not an integer; 0 (off) to 9999 hours are allowed"),
+        ({"alarms": {"ceiling": "6 h"}}, "alarms.ceiling: '6 h' is not an integer; 0 (off) to 99 percent are allowed"),
         ({"alarms": {"*": 1}}, "alarms.*: 1 is not 0; for all alarms, only 0 (off) is allowed"),
         ({"alarms": [1]}, "is not an object of alarms and integers: in Pulumi.test.yaml, global-integers:alarms: {"),
         ({"alarmEmails": ["operator"]}, "alarmEmails: 'operator' is not an e-mail address like operator@shop.example"),
@@ -500,3 +503,16 @@ def test_only_what_is_near_is_proposed(written: str, meant: str) -> None:
     known = [camel(name) for name in SETTINGS]
 
     assert did_you_mean(written, known) == (f"; did you mean {meant!r}?" if meant else "")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "window"),
+    [
+        ({"window": 7}, 7),
+        ({"apiGateway": True}, 480_000),
+        ({"apiGateway": True, "apiGatewayRate": 1, "scheduleMinutes": 1}, 1000),
+        ({"apiGateway": True, "window": 10**6}, 10**6),
+    ],
+)
+def test_where_nobody_can_ask_a_window_lasts_until_the_next_run(chosen: dict[str, Any], window: int) -> None:
+    assert desired_state_of(settings(config(HOME, **chosen)))["window"] == window

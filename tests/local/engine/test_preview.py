@@ -43,15 +43,17 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
 
     unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
 
-    assert unchanged.stdout == "dev: 74 unchanged; nothing was changed\n"
-    *resources, said, _ = changed.stdout.splitlines()
+    lasting = "at present, each region can mint without the home region about: integers 1,000, orders 1,000"
+    assert unchanged.stdout == f"{lasting}\ndev: 74 unchanged; nothing was changed\n"
+    *resources, said, last, _ = changed.stdout.splitlines()
     assert "  create      Table                     integers-eu-west-3-table" in resources
     assert "  may replace Invocation                integers-coordinator-reconcile" in resources
     assert said == (
-        "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; "
-        "the same for counters that aren't in the settings; joining: eu-west-3; "
-        "window: 100,000,000 → 50,000 (from each counter's next epoch on)"
+        "integers: epoch 1 → 2, gap about 300, or what lasts ten seconds; "
+        "orders: epoch 1 → 2, gap about 300, or what lasts ten seconds; "
+        "the same for counters that aren't in the settings; joining: eu-west-3; window: 1,000 → 50,000"
     )
+    assert last == lasting
     assert changed.stdout.endswith("dev: 73 unchanged, 17 to create, 1 that may be replaced; nothing was changed\n")
     assert (deployed.folder / "dev.json").read_bytes() == before
 
