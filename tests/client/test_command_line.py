@@ -297,9 +297,9 @@ def test_a_regions_state_is_said_in_words(command: Command, in_memory: Callable[
     stack.regions[2].fail("refused")
 
     assert table_of(command("status", urls=URLS)) == [
-        ["us-east-1", "healthy", "10 ms", "none yet", "1", "integers", "-"],
-        ["eu-west-1", "left", "20 ms", "11", "1", "integers", "-"],
-        ["ap-southeast-2", "no response", "-", "-", "-", "-", "-"],
+        ["us-east-1", "healthy", "10 ms", "none yet", "1000000", "1", "integers", "-"],
+        ["eu-west-1", "left", "20 ms", "11", "0", "1", "integers", "-"],
+        ["ap-southeast-2", "no response", "-", "-", "-", "-", "-", "-"],
         ["eu-west-1: this region has left, and no longer mints 'integers'; use one of the other regions"],
         ["ap-southeast-2: connection refused (ap-southeast-2.integers.test)"],
     ]

@@ -213,6 +213,26 @@ def test_a_region_with_fewer_left_is_asked_for_those(key: str | None, asked: lis
     assert (scene.asked, scene.counts) == (asked, counts)
 
 
+def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
+    """The setting may be changed."""
+    scene = Scene(a=[failure(FailureKind.WRONG, 422, available=100, max_block=100), MintedBlock("a", 1, 3, 100)])
+    assert scene.regions.max_block == 100_000
+    assert scene.run(api.mint("", 1000)).count == 100
+
+    assert (scene.asked, scene.counts) == (["a", "a"], [1000, 100])
+    assert scene.regions.max_block == 100
+    scene.now += 601
+    assert scene.regions.max_block == 100_000
+
+
+def test_a_key_is_for_one_count_however_much_a_request_may_ask_for() -> None:
+    scene = Scene(a=[failure(FailureKind.WRONG, 422, available=100, max_block=100)])
+
+    with pytest.raises(Refused, match="422"):
+        scene.run(api.mint("", 1000, "k"))
+    assert scene.counts == [1000]
+
+
 def test_what_may_help_is_said_once() -> None:
     gone = failure(FailureKind.GONE, 404, hint="Take others")
 

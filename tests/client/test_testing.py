@@ -256,7 +256,7 @@ def test_an_owner_that_nobody_knows(stack: Either, counter: str) -> None:
     assert sorted(reasons) == sorted(
         f"  {region}: 503: no region is known to mint 1000000000000 yet: the home region grants integers step by step, "
         f"and this region has been granted those up to {granted}"
-        for region, granted in zip(REGIONS, (299_999_998, 299_999_999, 300_000_000), strict=True)
+        for region, granted in zip(REGIONS, (2_999_998, 2_999_999, 3_000_000), strict=True)
     )
 
 
@@ -412,10 +412,10 @@ def test_after_a_jump_all_that_is_minted_is_larger(integers_stack: Stack) -> Non
     integers_stack.jump()
     minted += [integers_stack.integers(prefer=region)["orders"].take(1) for region in REGIONS]
 
-    assert minted[3:] == [[300_000_001, 300_000_004], [600_000_001], [600_000_002], [600_000_003]]
+    assert minted[3:] == [[3_000_001, 3_000_004], [6_000_001], [6_000_002], [6_000_003]]
     assert integers.next(key="cart-1") == keyed
-    assert [integers.owner(n, "orders").epoch for n in (1, 300_000_001, 300_000_002, 600_000_003)] == [1, 2, 2, 3]
-    found = [integers.owner(n, "orders").minted for n in (16, 19, 300_000_004, 300_000_007, 600_000_001, 600_000_004)]
+    assert [integers.owner(n, "orders").epoch for n in (1, 3_000_001, 3_000_002, 6_000_003)] == [1, 2, 2, 3]
+    found = [integers.owner(n, "orders").minted for n in (16, 19, 3_000_004, 3_000_007, 6_000_001, 6_000_004)]
     assert found == [True, False, True, False, True, False]
 
 
@@ -424,7 +424,7 @@ def test_a_counter_made_after_a_jump_begins_at_1() -> None:
         stack.jump()
         integers = stack.integers(prefer="us-east-1")
         assert integers.create("tickets")
-        assert (integers["tickets"].next(), integers["orders"].next()) == (1, 300_000_001)
+        assert (integers["tickets"].next(), integers["orders"].next()) == (1, 3_000_001)
 
 
 def test_concurrent_callers_wait_at_the_same_time(integers_stack: Stack) -> None:

@@ -42,7 +42,7 @@ T = TypeVar("T")
 DEFAULTS: dict[str, Any] = {"urls": None, "prefer": None, "timeout": 10.0, "sign": None, "verbose": False}
 """The options that may come before the command's name or after it."""
 
-COLUMNS = ("region", "state", "latency", "position", "epoch", "counter", "version")
+COLUMNS = ("region", "state", "latency", "position", "left", "epoch", "counter", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -174,7 +174,8 @@ def _status(integers: Integers, options: argparse.Namespace) -> int:
         }
         answer = run(integers.client.ask(region, api.status(options.counter or ""))) if row["reachable"] else None
         if isinstance(answer, Mapping):
-            names = ("ok", "counter", "base", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
+            of_item = ("base", "position", "ceiling", "left", "epoch", "stride")
+            names = ("ok", "counter", *of_item, "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
@@ -215,7 +216,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         state = "left"
     position = _position(row.get("position"), row.get("base"))
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
-    return (row["region"], state, latency, position, shown("epoch"), shown("counter"), shown("version"))
+    left, epoch = shown("left"), shown("epoch")
+    return (row["region"], state, latency, position, left, epoch, shown("counter"), shown("version"))
 
 
 def _position(position: int | None, base: int | None) -> str:

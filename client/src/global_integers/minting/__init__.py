@@ -328,6 +328,7 @@ class AnyCounter:
 
     async def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: Deadline) -> None:
         block = await self._mint(turn.size, deadline)
+        buffer.limit(self.client.regions.max_block)
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))
 
@@ -336,7 +337,8 @@ class AnyCounter:
     ) -> MintedBlock:
         """Mint a block. Once its name is known, the default counter is asked for by its name, too."""
         while True:
-            request = api.mint(self.name or self.client.default_name, count, key)
+            most = self.client.regions.max_block if key is None else count
+            request = api.mint(self.name or self.client.default_name, min(count, most), key)
             block = await self.client.call(request, deadline, order)
             pinned = self.name or self.client.pin(block.counter)
             if block.counter == pinned:

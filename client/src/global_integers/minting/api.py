@@ -97,8 +97,8 @@ KINDS = {
 class Failure(NamedTuple):
     """Why one attempt failed.
 
-    `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown. A message has
-    the `hint` once, however many regions fail for the same reason.
+    `retry_after` (seconds), `available` (the largest block that could be minted now) and `max_block` (the largest one
+    that ever can) are 0 if unknown. A message has the `hint` once, however many regions fail for the same reason.
     """
 
     kind: FailureKind
@@ -106,6 +106,7 @@ class Failure(NamedTuple):
     status: int = 0
     retry_after: float = 0.0
     available: int = 0
+    max_block: int = 0
     problem: Mapping[str, Any] = {}
     hint: str = ""
 
@@ -369,6 +370,12 @@ def _failure(response: ApiResponse) -> Failure:
         hint = OUTDATED
     elif kind is FailureKind.REFUSED:
         hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
-    available, after = problem.get("available"), response.headers.get("retry-after", "")
+    available, most = (_known(problem, name) for name in ("available", "maxBlock"))
+    after = response.headers.get("retry-after", "")
     seconds = min(float(after), 60.0) if after.isascii() and after.isdigit() else 0.0  # this API sends no dates
-    return Failure(kind, reason, status, seconds, available if type(available) is int else 0, problem, hint)
+    return Failure(kind, reason, status, seconds, available, most, problem, hint)
+
+
+def _known(problem: Mapping[str, Any], name: str) -> int:
+    value = problem.get(name)
+    return value if type(value) is int and value > 0 else 0

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import DeadlineExceeded, FailedOver, Refused, Unavailable
-from .api import ApiRequest, Failure, FailureKind
+from .api import MAX_BLOCK, ApiRequest, Failure, FailureKind
 from .forks import make_lock
 from .lease_buffer import Signal
 from .options import Deadline
@@ -33,6 +33,9 @@ CLEARLY_NEARER = 0.8
 
 WEIGHT = 0.3
 """The weight of a new latency in the moving average."""
+
+REMEMBERED = 600.0
+"""Seconds for which it is remembered how many integers a request may ask for."""
 
 SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 1.0
@@ -107,6 +110,7 @@ class Regions:
         """Whether calls no longer wait for the first health check."""
         self.outdated = False
         """Whether a region has left, or a call failed: there may be other regions now."""
+        self._max_block, self._max_until = MAX_BLOCK, 0.0
         self._waiting: list[Signal] = []
 
     def replace(self, names: Iterable[str], last: str) -> None:
@@ -120,6 +124,15 @@ class Regions:
                 self._nearest = None
             if len(self.names) == 1:
                 self.wait_no_longer()
+
+    @property
+    def max_block(self) -> int:
+        """The most integers of one request, as far as a region has lately said so."""
+        return self._max_block if self.clock() < self._max_until else MAX_BLOCK
+
+    def learn(self, max_block: int) -> None:
+        """Remember for a while how many integers a request may ask for: the setting may be changed."""
+        self._max_block, self._max_until = max_block, self.clock() + REMEMBERED
 
     def order(self) -> list[str]:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
@@ -298,6 +311,8 @@ class Failover:
                 if began >= deadline.ends:
                     raise _out_of_time(request, failures, regions, len(asked), deadline.timeout)
                 answer = await self.send(region, request, min(deadline.attempt, deadline.ends - began))
+                if isinstance(answer, Failure) and answer.max_block:
+                    regions.learn(answer.max_block)
                 if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
                     began = regions.clock()
                     fewer = replace(request, count=answer.available)

@@ -132,7 +132,7 @@ class LeaseBuffer:
         self.lease: Lease = (iter(()), 0.0, 0.0, self.mark)
         self.shares: dict[int, Lease] = {}
         self._queue: deque[Lease] = deque()
-        self._most = most
+        self._largest = self._most = most
         self._lifetime = lifetime
         self._clock = clock
         self._lock = make_lock()  # a signal handler may come here while its thread is here
@@ -144,6 +144,10 @@ class LeaseBuffer:
         self._size = 0
         self._left_then = 0
         self._fetched = 0.0
+
+    def limit(self, most: int) -> None:
+        """Fetch no larger blocks than `most`, which is what a request may ask for now."""
+        self._most = min(self._largest, most)
 
     def begin(self, turn: FetchTurn) -> None:
         """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards.

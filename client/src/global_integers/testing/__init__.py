@@ -130,8 +130,8 @@ class Stack:
     def jump(self) -> None:
         """Leave a gap in every counter, as a change of regions may: all that is minted next lies above the windows.
 
-        Each region has 100 million integers of an epoch, so three regions go on with 300,000,001, 300,000,002 and
-        300,000,003. A deployment usually skips less: those above the windows come if a region was unreachable then.
+        Each region has a million integers of an epoch, so three regions go on with 3,000,001, 3,000,002 and 3,000,003.
+        A deployment skips less: about a hundred integers a region, or its window if it was unreachable then.
         What clients have leased is still handed out.
 
         Raises:

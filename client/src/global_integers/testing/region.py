@@ -8,7 +8,7 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from ..minting.api import BLOCK, MAX_INTEGER, PROBLEM
+from ..minting.api import BLOCK, MAX_BLOCK, MAX_INTEGER, PROBLEM
 from ..minting.forks import here, make_lock
 from .clock import StoppedClock
 
@@ -253,9 +253,10 @@ class Region:
         epoch = stack.epoch(counter)
         item = {"epoch": epoch, "base": stack.base(epoch), "position": self._last(counter, epoch)}
         item |= {"ceiling": self._granted(counter)}
+        item |= {"left": (item["ceiling"] - item["position"]) // stack.stride}
         item |= {"stride": stack.stride, "fenced": left}
         document |= item if exists else dict.fromkeys(item)
-        document |= {"pending": False, "regions": stack.minting() if exists else []}
+        document |= {"maxBlock": MAX_BLOCK, "pending": False, "regions": stack.minting() if exists else []}
         return self._response(200, document, {"Vary": "Accept"})
 
     def _window(self, epoch: int) -> range:
@@ -351,8 +352,8 @@ class Counters:
             )
 
 
-WINDOW = 100_000_000
-"""The default of the setting `window`: so many integers are granted to each region."""
+WINDOW = 1_000_000
+"""As the setting `window`, but larger than its default: nobody here could grant a region more."""
 
 
 def reserved(counter: str) -> str:
