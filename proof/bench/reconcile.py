@@ -53,7 +53,7 @@ LIMIT, EVERY = 900, 300
 RESERVE = 60_000
 """As in `coordinate/handler.py`."""
 
-WINDOW = 100_000_000
+WINDOW = 1000
 ISSUED = 1_234_567
 """Integers that each region has minted in each epoch."""
 
@@ -156,8 +156,8 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> C
     lists = [(*names[:place], *names[place + 1 :]) for place in missing]
     past = tuple(Layout(epoch, 1 + (epoch - 1) * each, regions) for epoch, regions in enumerate(lists, 1))
     base = 1 + changes * each
-    limit = base - 1 + WINDOW * len(present)
-    register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, changes)
+    limit = base - 1 + (ISSUED + WINDOW) * len(present)
+    register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, 0, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
     record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True)
     _put(layouts, [RECORD_KEY], attributes_of(record))
@@ -222,7 +222,6 @@ def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[st
         "counters": ["integers"],
         "floors": {},
         "window": WINDOW,
-        "headroom": 10_000,
         "scheduleMinutes": EVERY // 60,
         "layoutsLabel": f"{regions[0]} {label}",
         "firstLayoutsLabel": f"{regions[0]} {label}",

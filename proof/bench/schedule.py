@@ -1,10 +1,12 @@
-"""Print what the coordinator's schedule costs a month, by counters and regions: `python -m proof.bench.schedule`.
+"""Print what the coordinator costs a month, by counters and regions: `python -m proof.bench.schedule`.
 
-A run with nothing to do is carried out on tables in memory, by the coordinator's own code. Every read is counted in
-DynamoDB's units, by the size of the very items that would be stored, and priced (`price_list.py`). All counters
-are alike: some are read, and each stands for many.
+First that of a schedule with nothing to do, then that of its grants, if every counter is used every day. Runs are
+carried out on tables in memory, by the coordinator's own code. Every unit is counted as DynamoDB does, by the size of
+the very items that would be stored, and priced (`price_list.py`). All counters are alike: some are read, and each
+stands for many.
 """
 
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -13,12 +15,23 @@ from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` o
 # isort: split
 from coordinate.dynamodb.store import PAGE
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import MAX_PAST
+from coordinate.protocol.model import MAX_PAST, DeploymentRecord, Register, desired_state_of
+from coordinate.protocol.plan import raised
 from coordinate.protocol.run import Delete, RunResult, ScheduledRun, run
 
 from proof.bench import price_list
 from proof.bench.figures import aligned
-from proof.bench.reconcile import ABROAD, AT_HOME, HOME, StoreInMemory, reconciled, regions_and_another
+from proof.bench.reconcile import (
+    ABROAD,
+    AT_HOME,
+    HOME,
+    NAMES,
+    WINDOW,
+    StoreInMemory,
+    asked,
+    reconciled,
+    regions_and_another,
+)
 from proof.simulation.expressions import size_of
 
 CASES = (
@@ -112,5 +125,60 @@ def table() -> str:
     return aligned(rows)
 
 
+GRANTED = ((1_000, 3), (10_000, 30))
+"""Counters and regions."""
+
+CALL = 0.00065
+"""Seconds of processor time for each call to DynamoDB. `python -m proof.bench.reconcile` measures it."""
+
+
+def grants_a_day() -> float:
+    """Return how often a scheduled run raises the limit of a counter that uses the same every day."""
+    daily, days, every = 1_000_000, 30, 60 * MINUTES
+    register = Register("", "", 1, ("a",), ("",), 1, 1, 1, NOW)
+    record = DeploymentRecord("", "", 1, "", NOW, desired_state_of(json.dumps(asked(["a"], (), ""))))
+    granted = 0
+    for second in range(0, 2 * days * 86_400, every):
+        higher = raised(register, record, daily * second // 86_400, NOW + second)
+        granted += higher is not None and second >= days * 86_400  # then it is used to the counter
+        register = higher or register
+    return granted / days
+
+
+def grant(regions: int) -> tuple[float, float, float]:
+    """Return the read units, write units and calls of one grant by a scheduled run, besides what any run reads."""
+    some, taken = 40, list[tuple[float, ...]]()
+    database = reconciled(regions_and_another(regions), some, 0, NOW)
+    store = StoreInMemory(database, HOME, NOW)
+    for number in range(3):  # the first one writes the report
+        if number == 2:
+            items = database.tables[HOME, NAMES["COUNTERS_TABLE"]].items
+            for name, item in items.items():
+                used = int(item["issued"]["N"]) + WINDOW // 3 * regions
+                items[name] = {**item, "issued": {"N": str(used)}}
+        before = database.reads, database.writes, database.calls.total()
+        SimulatedCoordinator(run(ScheduledRun(), f"run {number}", RunResult())).finish(store.carry_out)
+        after = database.reads, database.writes, database.calls.total()
+        taken.append(tuple(late - early for late, early in zip(after, before, strict=True)))
+    reads, writes, calls = ((late - early) / some for late, early in zip(taken[2], taken[1], strict=True))
+    return reads, writes, calls
+
+
+def grants() -> str:
+    """Return a table of what the grants cost."""
+    rows = [["counters", "regions", "grants a day of each", "reads $", "writes $", "function $", "a month $"]]
+    daily = grants_a_day()
+    for counters, regions in GRANTED:
+        reads, writes, calls = grant(regions)
+        prices = (
+            (price_list.READ_UNIT, reads),
+            (price_list.WRITE_UNIT, writes),
+            (price_list.GB_SECOND, calls * CALL * MEMORY),
+        )
+        parts = [counters * daily * DAYS * price.dollars * taken for price, taken in prices]
+        rows.append([str(counters), str(regions), f"{daily:.1f}", *(f"{part:.2f}" for part in (*parts, sum(parts)))])
+    return aligned(rows)
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), grants(), sep="\n\n")

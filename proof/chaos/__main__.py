@@ -28,9 +28,6 @@ LONGEST = 3600
 SHOWN = 10
 """Duplicates that are shown one by one."""
 
-STRICT_HEADROOM = 10_000
-"""`headroom` of a strict run, the default of a stack: more than clients mint while a layout changes."""
-
 FAULTS = (*BY_CHANCE, "kills", "coordinator")
 """`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
 
@@ -51,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems: list[str] = []
     with running_stack(Random(seed), by_chance, history, say) as stack:
         regions = list(REGIONS[: 4 if options.strict else 3])
-        stack.deploy(regions=regions, lease=1, **({"headroom": STRICT_HEADROOM} if options.strict else {}))
+        stack.deploy(regions=regions, lease=1)
         say(f"deployed: {', '.join(regions)}")
         events = Events(stack, random, stay=regions if options.strict else ())
         targets: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS

@@ -31,6 +31,12 @@ LEASES = (1, 20)
 LARGEST_BLOCK = 100_000
 """The most integers that one request may ask for."""
 
+MOST_SKIPPED = 5_000
+"""Integers that a region may skip of a counter if all regions answer, for what it minted before the change."""
+
+LASTS = 10
+"""Seconds at its present rate that it may skip besides, as in `lambda/coordinate/protocol/epochs.py`."""
+
 LARGE_WINDOW = 10**10
 """Integers that a region may mint in an epoch of large blocks: more than a caller can get while a deployment lasts."""
 
@@ -214,14 +220,14 @@ class Events:
 
     @contextmanager
     def _skipping_little(self, but: str = "") -> Generator[None]:
-        """Expect that no counter but this one skips more than the headroom in the block. Nothing happens by chance.
+        """Expect that no counter but this one skips much in the block (`MOST_SKIPPED`). Nothing happens by chance.
 
         If the machine was so busy that the coordinator gave up a call, a region may have seemed unreachable.
         """
         proxy = self.stack.proxy
         with proxy.calm():
             self.stack.reconcile()
-            before, given_up = self.stack.layouts(), len(proxy.given_up)
+            before, given_up, written = self.stack.layouts(), len(proxy.given_up), len(proxy.writes)
             yield
         if any(call.of_layouts for call in proxy.given_up[given_up:]):
             self.stack.say("a region answered too late, so what counters skipped says nothing")
@@ -231,7 +237,8 @@ class Events:
             minted = (write.integers[-1] for write in proxy.writes if write.counter == counter)
             skipped = beyond(before[counter], after[counter], minted)
             self.skipped.append(skipped)
-            if skipped > self.stack.desired["headroom"]:
+            meanwhile = sum(len(write.integers) for write in proxy.writes[written:] if write.counter == counter)
+            if skipped > MOST_SKIPPED + LASTS * meanwhile:
                 self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
     def _others_mint(self, region: str) -> None:

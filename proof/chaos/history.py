@@ -144,8 +144,8 @@ class History:
 def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
     """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.
 
-    If every region answers, that is at most the headroom for each epoch that began. `minted` are the counter's
-    integers, or the last one of each write that minted some.
+    If every region answers, that is at most the distance of a fence for each epoch that began. `minted` are the
+    counter's integers, or the last one of each write that minted some.
     """
     largest = max((integer for integer in minted if integer < after.base), default=0)
     skipped = after.base - 1 - max(largest, before.base - 1)

@@ -55,17 +55,16 @@ COUNTERS = ("integers", "orders")
 BULK = "bulk"
 """The counter of which only the largest blocks are minted."""
 
-WINDOW, HEADROOM = 20_000, 500
+WINDOW = 20_000
 SETTINGS = {
     "counters": [*COUNTERS, BULK],
     "apiGateway": True,
     "window": WINDOW,
-    "headroom": HEADROOM,
     "scheduleMinutes": 60,
 }
 """The settings of every deployment, unless an event has others.
 
-The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
+The window is small, so that limits are raised often and gaps stay small. The stack's own schedule
 is slow, so that the runs that are made here are the only ones.
 """
 

@@ -11,10 +11,10 @@ import pytest
 
 from global_integers_core.lattice import Layout
 from proof.chaos.__main__ import by_region
-from proof.chaos.events import Events
+from proof.chaos.events import MOST_SKIPPED, Events
 from proof.chaos.history import History
 from proof.chaos.proxy import BY_CHANCE, MINTS, DynamoDBCall, Proxy, Write
-from proof.chaos.stack import BULK, COUNTERS, HEADROOM, REGIONS, SETTINGS, Stack
+from proof.chaos.stack import BULK, COUNTERS, REGIONS, SETTINGS, Stack
 from proof.faulty_server import Fault, Request
 
 LAST = 1600
@@ -76,13 +76,13 @@ def test_a_hot_item_may_cost_its_own_counter_only() -> None:
     assert events.happened == {"hot_item": 1}
 
 
-def test_each_region_may_skip_the_headroom() -> None:
-    events = events_with({"integers": HEADROOM, "orders": HEADROOM, BULK: HEADROOM})
+def test_each_region_may_skip_what_it_mints_in_ten_seconds() -> None:
+    events = events_with({"integers": MOST_SKIPPED, "orders": MOST_SKIPPED, BULK: MOST_SKIPPED})
 
     events.happen("hot_item")
 
     assert events.problems == []
-    assert events.skipped == [HEADROOM, HEADROOM]
+    assert events.skipped == [MOST_SKIPPED, MOST_SKIPPED]
     assert events.stack.proxy.faults == list(BY_CHANCE.values()), "the others end with the event"
 
 
