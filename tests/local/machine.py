@@ -21,6 +21,7 @@ from threading import Condition, Event
 from typing import IO, Any
 
 import pytest
+from global_integers.testing.region import WINDOW
 
 from local.command_line import main
 from local.paths import ROOT
@@ -284,5 +285,8 @@ def small(machines: Callable[[], Machine]) -> Machine:
 
 @pytest.fixture(scope="session")
 def opened(machines: Callable[[], Machine]) -> Machine:
-    """Stack `dev` with the counters `integers` and `orders`, to which callers may add others. No test changes it."""
-    return up(machines(), settings=('counters=["integers", "orders"]', "openCounters=true"))
+    """Stack `dev` with the counters `integers` and `orders`, to which callers may add others. No test changes it.
+
+    Its windows are those of a stack in memory (`global_integers.testing`), with which it is compared.
+    """
+    return up(machines(), settings=('counters=["integers", "orders"]', "openCounters=true", f"window={WINDOW}"))

@@ -59,7 +59,7 @@ def create_by_caller(machine: Machine) -> None:
 
 
 def above_the_limit(machine: Machine) -> None:
-    assert mint(machine.outputs()["urls"][HOME])[1]["integer"] > 100_000_000
+    assert mint(machine.outputs()["urls"][HOME])[1]["integer"] > 1000
 
 
 def interrupt(*regions: str) -> Action:
@@ -176,7 +176,7 @@ FLOWS: dict[str, Flow] = {
         to(THIRD, HOME, OTHER, counters=["integers", "orders", "tickets"], window=1_000_000),
         to(THIRD, HOME, OTHER, counters=["orders", "integers"]),
         run("send", '{"delete": ["tickets"]}'),
-        to(THIRD, HOME, OTHER, scheduleMinutes=9, headroom=500),
+        to(THIRD, HOME, OTHER, scheduleMinutes=9, window=500),
         to(THIRD, HOME, OTHER, defaultCounter="orders"),
         to(counters=["orders"], refused="defaultCounter: 'integers' is not in counters (orders)"),
         to(waves=[[OTHER], [HOME]]),
@@ -233,7 +233,7 @@ def compare(machine: Machine, deployment: Deployment, loss: str) -> str:
     assert {resource: event for resource, event in happened.items() if resource not in maybe} == sure, chosen
     assert {**maybe, **happened}.items() <= {**maybe, **sure}.items(), chosen
     after = machine.run("preview", *chosen)
-    assert re.fullmatch(r"dev: \d+ unchanged; nothing was changed\n", after.stdout), after.stdout
+    assert re.fullmatch(r"(at present, .*\n)?dev: \d+ unchanged; nothing was changed\n", after.stdout), after.stdout
     return loss
 
 

@@ -129,8 +129,9 @@ def test_a_shell_loop_waits_for_a_change_of_layout(run: Run, machine: Machine, u
     item = aws("dynamodb").get_item(**key, ConsistentRead=True)["Item"]
 
     def ceiling(number: dict[str, str], *, fenced: bool) -> None:
-        values = {":ceiling": number, ":fenced": {"BOOL": fenced}}
-        update = "SET ceiling = :ceiling, fenced = :fenced"
+        values, update = {":ceiling": number}, "SET ceiling = :ceiling REMOVE fenced"
+        if fenced:
+            values, update = {**values, ":true": {"BOOL": True}}, "SET ceiling = :ceiling, fenced = :true"
         aws("dynamodb").update_item(**key, UpdateExpression=update, ExpressionAttributeValues=values)
 
     # The region has just asked for more, or the coordinator would begin another epoch.
@@ -148,6 +149,7 @@ def test_a_shell_loop_waits_for_a_change_of_layout(run: Run, machine: Machine, u
     finally:
         ceiling(item["ceiling"], fenced=False)
         events.enable_rule(Name="global-integers-dev-schedule")
+        aws("dynamodb").delete_item(TableName="global-integers-dev-receipts", Key={"receipt": asked["receipt"]})
 
     assert statuses == [503, 200, 200, 200]
     assert result.stdout.splitlines() == [f"ticket {n} has the integer {before + n * STRIDE}" for n in (1, 2, 3)]

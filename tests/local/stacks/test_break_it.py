@@ -32,7 +32,7 @@ def test_a_lost_table_heals_as_the_readme_says(fresh: Machine) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(promised)
     assert sorted(before) == [1, 2, 3]
-    assert min(mint(url)[1]["integer"] for url in urls.values()) > 300_000_000
+    assert min(mint(url)[1]["integer"] for url in urls.values()) > 3_000
     assert fresh.outputs()["counters"]["integers"]["epoch"] == 2
 
 
