@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from coordinate.protocol.epochs import LASTS
+from coordinate.protocol.plan import left_at_ask
 
+from components.settings import PUBLIC_BLOCK
+from global_integers_core.lattice import least_distance
+from global_integers_core.names import MAX_BLOCK
 from local.paths import ROOT
 from tools.generated import SETTINGS_TABLE, THRESHOLDS_TABLE, spelt
 
@@ -19,30 +24,27 @@ DEFAULTS: dict[str, Any] = {
     if "default" in entry
 }
 
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
+DISTANCE = least_distance(DEFAULTS["window"])
 
-HALF_WINDOW = DEFAULTS["window"] // 2
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
 
 STATED = [
     ("api.md", f"within {DEFAULTS['idempotencyHours']} hours (`idempotencyHours`)"),
     ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
     ("openapi.yaml", f"within {DEFAULTS['idempotencyHours']} hours (setting `idempotencyHours`)"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
-    (
-        "layouts.md",
-        f"`window` integers ([setting](settings.md#window-and-headroom), by default {DEFAULTS['window']:,})",
-    ),
-    ("layouts.md", f"{3 * DEFAULTS['window']:,} integers with three regions and the default"),
-    ("layouts.md", f"with the default, about {round(HALF_WINDOW / 1000 / 3600)} hours at 1,000 integers per second"),
-    ("layouts.md", f"in each region, {int(HALF_WINDOW / 86400)} days at one"),
-    ("layouts.md", f"`headroom` integers (default {DEFAULTS['headroom']:,})"),
+    ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {DEFAULTS['window']:,})"),
+    ("../README.md", f"`window` ({DEFAULTS['window']:,}) per region"),
+    ("../README.md", f"at least {left_at_ask(DEFAULTS['window'])} integers ([`window`]"),
     ("layouts.md", f"every {spelt(DEFAULTS['scheduleMinutes'])} minutes (`scheduleMinutes`)"),
     ("layouts.md", f"usually within {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
     ("layouts.md", f"with a run every {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
     ("performance.md", f"[runs every {spelt(DEFAULTS['scheduleMinutes'])} minutes](layouts.md"),
     ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
-    ("settings.md", f"| up to `headroom` for each region | {3 * DEFAULTS['headroom']:,} |"),
-    ("settings.md", f"| up to a window for each region | {3 * DEFAULTS['window']:,} |"),
+    ("settings.md", f"| for each region {DISTANCE} integers, or what it mints in {spelt(LASTS)} seconds |"),
+    ("settings.md", f"for each region what is left of its window | {3 * DEFAULTS['window']:,} |"),
+    ("layouts.md", f"to {DISTANCE} integers above the last one issued when the write arrives"),
+    ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
 ]
 
 

@@ -6,10 +6,8 @@ from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
 
-from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from proof.simulation.schedule import COORDINATORS
-from tests.docs.test_defaults import DEFAULTS as SETTINGS
 from tests.proof.simulation.test_conditions import BY_HAND, BY_SEARCH
 from tests.proof.simulation.test_losses import FOUND
 from tests.proof.simulation.test_rules_by_hand import BY_HAND as RULES_BY_HAND
@@ -32,8 +30,6 @@ WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
         f"{WORDS[ATTEMPTS].capitalize()} attempts got no valid response",
         f"{WORDS[TOGETHER].capitalize()} calls in a row were throttled",
         f"the last {WORDS[MAX_PAST]} past layouts",
-        f"integers for {MAX_INTEGER // (3 * SETTINGS['window'] * 10**6)} million lost tables of three regions",
-        f"every day for {MAX_INTEGER // (MAX_REGIONS * SETTINGS['headroom'] * 365 * 10**6)} million years",
     ],
 )
 def test_the_numbers_are_those_of_the_code(said: str) -> None:

@@ -50,6 +50,14 @@ def test_a_leased_integer_costs_hardly_a_request() -> None:
 
 
 @pytest.mark.long
+def test_daily_use_costs_what_the_command_prints() -> None:
+    table = schedule.grants()
+
+    assert f"```text\n{table}\n```" in PAGE
+    assert float(table.split()[-1]) <= 30
+
+
+@pytest.mark.long
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
     table = schedule.table()
     one, _, _, deleted, *_, most = (float(line.split()[-1]) for line in table.splitlines()[1:])

@@ -27,7 +27,7 @@ THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
 def desired(*regions: str) -> dict[str, Any]:
-    numbers = {"window": 100_000_000, "headroom": 10_000, "scheduleMinutes": 5}
+    numbers = {"window": 1000, "scheduleMinutes": 5}
     tables = dict.fromkeys(regions, "label")
     return {
         "regions": list(regions),
@@ -49,7 +49,7 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
         asked_for,
         reconciled=True,
         counters={"integers": {"epoch": 1, "base": 1}},
-        window=100,
+        windows={},
     )
 
 

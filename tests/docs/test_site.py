@@ -118,7 +118,7 @@ def test_pages_fit_a_phone_and_request_nothing(site: Path, phone: Page, elsewher
 @pytest.mark.long
 @pytest.mark.needs("make", "chromium")
 def test_it_is_searched_without_a_server(site: Path, phone: Page, elsewhere: list[str]) -> None:
-    phone.goto(f"{(site / 'search.html').as_uri()}?q=headroom")
+    phone.goto(f"{(site / 'search.html').as_uri()}?q=window")
     phone.wait_for_selector("#search-results li a")
 
     assert "Settings" in phone.locator("#search-results li a").all_inner_texts()
@@ -130,7 +130,8 @@ def test_it_is_searched_without_a_server(site: Path, phone: Page, elsewhere: lis
 def test_a_search_finds_tasks_first(site: Path, phone: Page) -> None:
     asked = {**dict(zip(TASKS.values(), TASKS.values(), strict=True)), **TASKS}
     asked |= {"restore a table": "Back up and restore", "archive": "Delete, archive or rename a counter"}
-    asked["3 → 4 regions"] = "Tasks"  # several headings have the word
+    several = ("3 → 4 regions", "A region is down", "a region is down")  # several headings have these words
+    asked |= dict.fromkeys(several, "Tasks")
     found: dict[str, str] = {}
     for question in asked:
         phone.goto(f"{(site / 'search.html').as_uri()}?{urlencode({'q': question})}")

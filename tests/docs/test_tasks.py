@@ -38,6 +38,7 @@ TASKS = {
     "monthly or yearly numbers": "Numbers that restart every year",
     "numbers that don't tell how many there are": "Numbers that don't tell how many there are",
     "short numbers": "Short numbers",
+    "a sale while the home region is down": "A sale while the home region is down",
     "test my application": "Test my application",
     "test my Pulumi program": "Test my Pulumi program",
     "upgrade": "Upgrade",

@@ -186,7 +186,7 @@ def test_a_retired_name_is_found_in_every_kind_of_file(name: str, text: str) -> 
 STORED: Mapping[str, Any] = {
     "deployment record": attributes_of(record("a")),
     "admitted": attributes_of(record("a").admitted),
-    "register": attributes_of(register("a")),
+    "register": attributes_of(register("a", lately=1, preceding=1, lost="loss")),
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
     "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", past=(1, 1))),
     "layouts": {"receipt": {}, **RECORDED.encode(Recorded((Layout(1, 1, ("a",)),), {0: 1}))},
@@ -211,7 +211,7 @@ def written_asked() -> dict[str, Any]:
     """Return what a region writes when it asks for integers, by its key and value."""
     dynamodb = Mock()
     dynamodb.call.return_value = {}
-    assert may_ask("receipts", "/asked/orders", dynamodb)
+    assert may_ask(dynamodb, "receipts", "/asked", "/asked/orders", 1_795_000_000, 1)
     return dynamodb.call.call_args.args[1]["Item"]
 
 
