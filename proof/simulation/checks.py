@@ -64,6 +64,10 @@ class CheckedWorld(World):
     """The tables of which no later backup is made."""
     lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
     """Each counter's layouts since its history began, the oldest first."""
+    lost_lineages: dict[str, tuple[int, tuple[Layout, ...]]] = field(
+        default_factory=dict[str, "tuple[int, tuple[Layout, ...]]"]
+    )
+    """What each lineage was before a loss, and the epoch in which the register says that it is lost."""
     deleting: dict[str, int] = field(default_factory=dict[str, int])
     """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
     unrecorded: set[str] = field(default_factory=set[str])
@@ -150,7 +154,11 @@ class CheckedWorld(World):
             self.deleting[counter] = register.epoch
             return
         another = register.epoch > self.deleting.pop(counter, register.epoch)
+        lost, lineage = self.lost_lineages.pop(counter, (0, ()))
+        if register.epoch < lost:  # a late run has written the loss, and its table was put back
+            self.lineages[counter] = lineage
         if another or register.lost:  # then nobody knows what layout its items had
+            self.lost_lineages[counter] = register.epoch, self.lineages.get(counter) or lineage
             self.lineages[counter] = ()
         if not register.lost:
             before = tuple(layout for layout in self.lineages.get(counter, ()) if layout.epoch < register.epoch)
