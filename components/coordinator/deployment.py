@@ -162,7 +162,8 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     distance = f"about {stride * least_distance(desired['window']):,}, or what lasts ten seconds"
     for name in sorted(record.counters)[:MOST]:
         epoch = record.counters[name]["epoch"]
-        gap = f"up to {stride * _window(name, record):,}" if lost else distance
+        window = f"up to {stride * _window(name, record):,}, or more after a burst since the last run"
+        gap = window if lost else distance
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
     if len(record.counters) > MOST:
         yield f"{len(record.counters) - MOST} more counters likewise"
@@ -179,7 +180,7 @@ def without_home(record: StoredRecord) -> str:
     """Return how much each region can mint without the home region, by counter."""
     each = [f"{counter} {_window(counter, record):,}" for counter in sorted(record.counters)[:MOST]]
     more = ["all others the same or more"] if len(record.counters) > MOST else []
-    return f"at present, each region can mint without the home region about: {', '.join([*each, *more])}"
+    return f"at the last run, each region could mint without the home region about: {', '.join([*each, *more])}"
 
 
 def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:

@@ -157,7 +157,7 @@ _CHECKS: Mapping[type, Callable[[str, object, Range, Findings], Any]] = {
 def unknown_setting(name: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> str:
     """Return what is wrong with a setting that doesn't exist. `elsewhere`: others that may be meant."""
     if name == "headroom":
-        return f"{name}: there is no such setting any more: it follows what each counter uses; remove it"
+        return f"{name}: this setting is gone: what it said follows what each counter uses now; remove it"
     known = sorted(known)
     hint = did_you_mean(name, [*known, *elsewhere]) or f"; known are {', '.join(known)}"
     return f"{name}: there is no such setting{hint}"

@@ -203,7 +203,7 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
 
 def test_a_setting_of_before_is_explained() -> None:
     (line,) = refusals(config(HOME, headroom="100"))
-    assert line == "headroom: there is no such setting any more: it follows what each counter uses; remove it"
+    assert line == "headroom: this setting is gone: what it said follows what each counter uses now; remove it"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
 
     unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
 
-    lasting = "at present, each region can mint without the home region about: integers 1,000, orders 1,000"
+    lasting = "at the last run, each region could mint without the home region about: integers 1,000, orders 1,000"
     assert unchanged.stdout == f"{lasting}\ndev: 74 unchanged; nothing was changed\n"
     *resources, said, last, _ = changed.stdout.splitlines()
     assert "  create      Table                     integers-eu-west-3-table" in resources
