@@ -64,6 +64,8 @@ class CheckedWorld(World):
     """The tables of which no later backup is made."""
     lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
     """Each counter's layouts since its history began, the oldest first."""
+    begun: dict[str, set[Layout]] = field(default_factory=dict[str, "set[Layout]"])
+    """Each counter's layouts that were begun at any time."""
     lost_lineages: dict[str, tuple[int, tuple[Layout, ...]]] = field(
         default_factory=dict[str, "tuple[int, tuple[Layout, ...]]"]
     )
@@ -137,6 +139,9 @@ class CheckedWorld(World):
             here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.layouts_id == new.layouts_id
             advanced = advanced and bool(new.regions) and not new.lost
+            begun = self.begun.setdefault(new.counter, set())
+            advanced = advanced and new.layout not in begun  # else it is put back
+            begun.add(new.layout)
             if here and advanced and (record is None or record.desired.regions != new.regions):
                 raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
         return held
