@@ -19,6 +19,9 @@ DELETED = "deleted"
 LOSS_ID = re.compile(r"loss-[0-9a-f]{16}-[0-9]+")
 """What a refusal calls a loss, and the setting `recovery` answers. It is a text in YAML without quotes, too."""
 
+NAMED = 10
+"""How many counters a preview names. Of these, the record keeps the windows that are above the smallest."""
+
 MAX_BLOCK = 100_000
 """The most integers that one request mints."""
 

@@ -13,7 +13,7 @@ import pulumi
 import pulumi_aws as aws
 
 from global_integers_core.lattice import least_distance
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, NAMED
 from global_integers_core.records import RECORD_KEY
 
 from ..settings import SettingsError
@@ -86,9 +86,6 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, copy: StoredR
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
 
 
-MOST = 10
-"""How many counters are named."""
-
 NO_RECORD = "the first deployment was interrupted, and is continued"
 
 PUT_BACK = "the layouts table has no record of the last deployment, and gets its copy in the mirror"
@@ -159,14 +156,14 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-    distance = f"about {stride * least_distance(desired['window']):,}, or what lasts ten seconds"
-    for name in sorted(record.counters)[:MOST]:
+    for name in sorted(record.counters)[:NAMED]:
         epoch = record.counters[name]["epoch"]
-        window = f"up to {stride * _window(name, record):,}, or more after a burst since the last run"
-        gap = window if lost else distance
+        gap = f"about {stride * least_distance(desired['window']):,}, or what lasts ten seconds"
+        if lost:
+            gap = f"up to {stride * _window(name, record):,}, or more after a burst since the last run"
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
-    if len(record.counters) > MOST:
-        yield f"{len(record.counters) - MOST} more counters likewise"
+    if len(record.counters) > NAMED:
+        yield f"{len(record.counters) - NAMED} more counters likewise"
     yield "the same for counters that aren't in the settings"
     if lost:
         yield f"lost tables: {', '.join(lost)}"
@@ -178,8 +175,8 @@ def _window(counter: str, record: StoredRecord) -> int:
 
 def without_home(record: StoredRecord) -> str:
     """Return how much each region can mint without the home region, by counter."""
-    each = [f"{counter} {_window(counter, record):,}" for counter in sorted(record.counters)[:MOST]]
-    more = ["all others the same or more"] if len(record.counters) > MOST else []
+    each = [f"{counter} {_window(counter, record):,}" for counter in sorted(record.counters)[:NAMED]]
+    more = ["all others the same or more"] if len(record.counters) > NAMED else []
     return f"at the last run, each region could mint without the home region about: {', '.join([*each, *more])}"
 
 

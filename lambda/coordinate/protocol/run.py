@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from global_integers_core.lattice import places
-from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER, NAMED
 
 from . import operations as op
 from . import refusals
@@ -273,10 +273,6 @@ def reply(result: RunResult) -> dict[str, Any]:
         "registered": len(result.outcomes.keys() - {CHECK_COUNTER}),
         **{name: what for name, what in found.items() if what},
     }
-
-
-NAMED = 10
-"""How many counters a preview names: of these, the record keeps the windows that are above the smallest."""
 
 
 def about(window: int) -> int:

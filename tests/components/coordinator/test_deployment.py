@@ -13,7 +13,6 @@ import pytest
 from components.coordinator.deployment import (
     ANSWERED,
     ASKS,
-    MOST,
     NO_RECORD,
     PUT_BACK,
     StoredRecord,
@@ -24,6 +23,7 @@ from components.coordinator.deployment import (
 )
 from components.settings import SettingsError
 from components.settings.values import canonical
+from global_integers_core.names import NAMED
 from tests.components.aws_answers import FUNCTION, LABEL, REST_API
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, deploy_badly
@@ -484,15 +484,15 @@ def test_a_change_is_said_in_one_line(record: StoredRecord, asked: dict[str, Any
 
 
 def test_only_some_of_many_counters_are_named() -> None:
-    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(NAMED + 5)}
     text = words(replace(RECORDED, counters=counters), regions=["us-east-1"])
 
-    assert text.count("epoch 1 → 2") == MOST
+    assert text.count("epoch 1 → 2") == NAMED
     assert "; 5 more counters likewise; " in text
 
 
 def test_a_preview_says_what_each_region_can_mint_without_the_home_region() -> None:
-    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 1)}
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(NAMED + 1)}
 
     assert (
         without_home(RECORDED)
