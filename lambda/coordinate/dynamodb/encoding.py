@@ -85,14 +85,22 @@ def attributes_of(stored: DeploymentRecord | Admitted | Register | Copy[Any]) ->
     if isinstance(stored, Copy):
         return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}
     key, schema = STORED[type(stored)], SCHEMAS[type(stored)]
-    found = ((name, encode, getattr(stored, field), field) for field, name, (encode, _) in schema)
-    attributes = {name: encode(value) for name, encode, value, field in found if value != DEFAULTS.get(field, MISSING)}
+    attributes = {
+        name: encode(value)
+        for field, name, (encode, _) in schema
+        if (value := getattr(stored, field)) != DEFAULTS.get(field, MISSING)
+    }
     return attributes if key is None else {"counter": {"S": key}, **attributes}
 
 
 def _decoded(stored: type[T], attributes: Mapping[str, Any]) -> T:
-    schema = [each for each in SCHEMAS[stored] if each[1] in attributes or each[0] not in DEFAULTS]
-    return stored(**{field: decode(attributes[name]) for field, name, (_, decode) in schema})
+    return stored(
+        **{
+            field: decode(attributes[name])
+            for field, name, (_, decode) in SCHEMAS[stored]
+            if name in attributes or field not in DEFAULTS
+        }
+    )
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
