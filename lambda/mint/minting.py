@@ -78,8 +78,7 @@ def _minted(counter: str, count: int | None) -> Block:
         except CeilingReached as reached:
             if os.environ.get("LEAVING"):  # a fence stays, and nothing more is granted
                 raise
-            now = time.monotonic()
-            ends = now + min(MAX_WAIT, time_left()) if ends is None else ends
+            ends = time.monotonic() + min(MAX_WAIT, time_left()) if ends is None else ends
             if not reached.item.fenced and not asks:
                 asks = _ask(counter, count or 1, reached.item)
                 reached.asked = asks is not None
