@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
@@ -50,8 +50,6 @@ class Deployed:
             if self.state.unfinished:
                 raise LocalError(f"the first `up` of stack {stack} has not finished; to continue it: {self.state.up}")
             raise LocalError(f"stack {stack} is not deployed here; deploy it: {self.state.up}")
-        if wrong := _wrong_outputs(self.outputs):
-            raise self.state.damaged(f"outputs: {wrong}")
         self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
         self.urls: dict[str, str] = {**self.outputs["urls"], **self.outputs["leaving"]}
 
@@ -85,7 +83,7 @@ class Deployed:
     def _functions(self) -> dict[tuple[str, str], Made]:
         """Region and name of every function → what the state has of it."""
         made = (each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced)
-        return {(each.inputs.get("region", ""), each.id): each for each in made}
+        return {(each.inputs["region"], each.id): each for each in made}
 
     def has_table(self, region: str, table: str) -> bool:
         """Return whether there is a table of this name."""
@@ -109,21 +107,6 @@ def places(outputs: Mapping[str, Any]) -> str:
     for region, url in outputs["leaving"].items():
         lines += [f"{region}: leaving", f"  {url}"]
     return "\n".join([*lines, f"default counter: {outputs['defaultCounter']}"])
-
-
-def _wrong_outputs(outputs: Mapping[str, Any]) -> str:
-    """Return which output a deployment here can't have exported, or an empty string."""
-    kinds = {"regions": list, "layout": dict, "urls": dict, "gatewayUrls": dict, "leaving": dict, "counters": dict}
-    kinds |= {"defaultCounter": str, "coordinator": str}
-    for name, kind in kinds.items():
-        if not isinstance(outputs.get(name), kind):
-            return name
-    texts = [*outputs["regions"], *outputs["urls"].values(), *outputs["leaving"].values()]
-    places = [outputs["layout"].get(region) for region in map(str, outputs["regions"])]
-    if not all(isinstance(text, str) for text in texts) or not {*outputs["regions"]} <= outputs["urls"].keys():
-        return "urls"
-    whole = all(isinstance(place, dict) and {"offset", "stride"} <= {*map(str, cast("Any", place))} for place in places)
-    return "" if whole else "layout"
 
 
 LogLine = tuple[int, str, str, str]

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -211,14 +212,9 @@ class Made:
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
 
-def _made(entry: Mapping[str, Any]) -> Made:
-    """Read a resource, or raise `TypeError`."""
-    made = Made(**{str(name): value for name, value in entry.items()})
-    kinds = {"inputs": dict, "outputs": dict, "protect": bool, "updating": bool}
-    for field in fields(made):
-        if not isinstance(getattr(made, field.name), kinds.get(field.name, str)):
-            raise TypeError(f"{field.name} of a resource: {getattr(made, field.name)!r}")
-    return made
+def with_checksum(document: str) -> str:
+    """Return a state's JSON object with one more entry in a line of its own, which tells whether it is as written."""
+    return f'{{"checksum": "{sha256(document.encode()).hexdigest()}",\n{document[1:]}'
 
 
 class State:
@@ -248,38 +244,25 @@ class State:
             self._read()
 
     def _read(self) -> None:
-        try:
-            written = json.loads(self._path.read_text())
-            version = written["version"]
-            if not isinstance(version, int):
-                raise TypeError(f"version: {version!r}")
-            if version != VERSION:
-                raise LocalError(
-                    f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
-                    f"which doesn't know what it made; {start_afresh()}"
-                )
-            if written["stack"] != self.stack:
-                raise LocalError(
-                    f"{self._path} is the state of the stack {written['stack']}; put that of {self.stack} back, or "
-                    "delete it and deploy again: what runs is taken over"
-                )
-            if not isinstance(written["resources"], list):
-                raise TypeError(f"resources: {written['resources']!r}")
-            self.resources = {made.key: made for made in map(_made, written["resources"])}
-            self.outputs, self.unfinished = written["outputs"], written.get("unfinished", False)
-            self.overrides = written.get("overrides", [])
-            if not isinstance(self.overrides, list) or not all(isinstance(each, str) for each in self.overrides):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
-                raise TypeError(f"overrides: {self.overrides!r}")
-            if not isinstance(self.outputs, dict) or not isinstance(self.unfinished, bool):  # pyright: ignore[reportUnnecessaryIsInstance] (any JSON)
-                raise TypeError("outputs or unfinished has the wrong type")
-        except KeyError as error:
-            raise self.damaged(f"it has no {error}") from error
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise self.damaged(str(error)) from error
-
-    def damaged(self, what: str) -> LocalError:
-        """Return the error that somebody has damaged the state."""
-        return LocalError(f"{self._path} is damaged ({what}); delete it and deploy again: what runs is taken over")
+        text = self._path.read_text(errors="replace")
+        rest = "{" + text.partition("\n")[2]
+        if text != with_checksum(rest):
+            raise LocalError(f"{self._path} is damaged; delete it and deploy again: what runs is taken over")
+        written = json.loads(rest)
+        if written["version"] != VERSION:
+            raise LocalError(
+                f"{self._path} is of version {written['version']} of the local deployment, this is version {VERSION}, "
+                f"which doesn't know what it made; {start_afresh()}"
+            )
+        if written["stack"] != self.stack:
+            raise LocalError(
+                f"{self._path} is the state of the stack {written['stack']}; put that of {self.stack} back, or "
+                "delete it and deploy again: what runs is taken over"
+            )
+        self.resources = {entry["key"]: Made(**entry) for entry in written["resources"]}
+        self.outputs, self.unfinished, self.overrides = (
+            written[name] for name in ("outputs", "unfinished", "overrides")
+        )
 
     def put(self, made: Made) -> None:
         """Record a resource."""
@@ -335,4 +318,4 @@ class State:
             }
         )
         resources = ",\n".join(made.text for made in self.resources.values())
-        write(self._path, f'{rest[:-1]}, "resources": [\n{resources}\n]}}')
+        write(self._path, with_checksum(f'{rest[:-1]}, "resources": [\n{resources}\n]}}'))

@@ -23,7 +23,7 @@ from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Kind, Result
 from ..resources.lambda_ import INVOCATION, changes_layouts, reported
-from ..stack import REPLACED, Made, State, stacks
+from ..stack import Made, State, stacks
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
 
@@ -57,8 +57,6 @@ class Engine:
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
         self._lock = Lock()
-        if wrong := next(filter(_misnamed, state.resources.values()), None):
-            raise state.damaged(f"{wrong.name}: {wrong.key!r} is not its key")
         if not self._exists:
             state.resources.clear()
 
@@ -154,8 +152,6 @@ class Engine:
             if not says(error, GONE):
                 raise
             outputs = None
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise self.state.damaged(f"{made.name}: {error!r}") from error
         if outputs is None:
             self.state.remove(made.key)
             return None
@@ -227,16 +223,6 @@ def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
     names = KINDS[resource.type].identity if _is_identified(resource) else ()
     identity = [str(as_json(inputs.get(name))) for name in names] if names else [resource.name]
     return " ".join([resource.type, *identity])
-
-
-def _misnamed(made: Made) -> bool:
-    """Return whether a resource's key isn't made of its type and identifying inputs: somebody has changed them."""
-    kind, key = KINDS.get(made.type), made.key
-    while key.startswith(REPLACED):
-        key = key.removeprefix(REPLACED)
-    if kind is None:
-        return not key.startswith(made.type)
-    return key != " ".join([made.type, *([str(made.inputs.get(name)) for name in kind.identity] or [made.name])])
 
 
 def _is_identified(resource: Registration) -> bool:

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -45,14 +44,6 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 
 OF_RECORD: dict[str, Any] = {"pid": [..., None, "7", -1, 0, 1, 2**40, True], "port": [..., None, 70_000, -1, 1.5]}
 OF_RECORD["version"] = [..., None, "1", []]
-
-OF_STATE: dict[str, Any] = {
-    "version": [..., None, "1", {}],
-    "stack": [..., None, "another"],
-    "outputs": [..., None, 7, []],
-    "unfinished": [None, 1],
-    "resources": [..., None, 7, {}, [7], [None], [{}], [[]]],
-}
 
 
 def written(path: Path, text: bytes | None) -> None:
@@ -148,45 +139,9 @@ def test_a_damaged_state_is_named(machine: Machine, state: tuple[Path, bytes], d
         refused(machine, command, file, damage)
 
 
-def test_each_wrong_value_in_the_state_is_named(machine: Machine, state: tuple[Path, bytes]) -> None:
+def test_a_state_that_is_changed_anywhere_is_named(machine: Machine, state: tuple[Path, bytes]) -> None:
     file, whole = state
-    for name, values in OF_STATE.items():
-        for value in values:
-            file.write_bytes(shape(whole, **{name: value}))
-            for command in (COMMANDS[0], ("status",), ("outputs",)):  # they all read it in the same way
-                refused(machine, command, file, (name, value))
-
-
-OTHERS: list[Any] = [None, 7, "x", [], {}, True, 1.5, [[]], {"a": 1}]
-
-
-def without_or_other(document: Any, random: Random) -> Any:
-    """Return a JSON document with one of its values taken away, or another one in its place."""
-    if not isinstance(document, dict | list) or not document or random.random() > 0.85:
-        return random.choice(OTHERS)
-    parts = cast("dict[Any, Any] | list[Any]", document)
-    keys: list[Any] = [*parts] if isinstance(parts, dict) else [*range(len(parts))]
-    changed: Any = parts.copy()
-    key = random.choice(keys)
-    if random.random() < 0.2:
-        del changed[key]
-    else:
-        changed[key] = without_or_other(changed[key], random)
-    return changed
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_state_that_is_changed_anywhere_is_no_traceback(
-    machine: Machine, state: tuple[Path, bytes], seed: int
-) -> None:
-    file, whole = state
-    document, random = json.loads(whole), Random(seed)
-    for number in range(10):
-        part = random.choice(["outputs", "resources"])
-        file.write_text(json.dumps({**document, part: without_or_other(document[part], random)}))
-        for command in (("status",), ("logs", "-n", "1"), ("outputs", "urls"), ("lose",)) + (
-            COMMANDS[1:2] * (number < 8)
-        ):
-            done = machine.run(*command)
-            assert "Traceback" not in done.stderr, (seed, number, command, done.stderr)
-            assert done.returncode in (0, 1)
+    for place in range(0, len(whole), len(whole) // 20):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for command in COMMANDS[1:4]:
+            refused(machine, command, file, place)

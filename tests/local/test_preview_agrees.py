@@ -11,7 +11,7 @@ import pytest
 from global_integers_core.names import LOSS_ID
 from local.aws_clients import Aws
 from local.paths import ROOT
-from tests.local.machine import HANGING, Machine, mint
+from tests.local.machine import HANGING, Machine, mint, write_state
 
 HOME, OTHER, THIRD = "us-east-1", "eu-west-1", "ap-southeast-2"
 LAYOUTS = "global-integers-dev-layouts"
@@ -83,7 +83,7 @@ def forget(region: str) -> Action:
         whole = json.loads(state.read_text())
         remaining = [made for made in whole["resources"] if region not in made["key"] + made["name"]]
         assert len(remaining) < len(whole["resources"])
-        state.write_text(json.dumps({**whole, "resources": remaining}))
+        write_state(state, {**whole, "resources": remaining})
 
     return act
 

@@ -7,6 +7,7 @@ import pytest
 
 from local.paths import VERSION, LocalError
 from local.stack import Made, State
+from tests.local.machine import write_state
 
 TABLE = Made("Table us-east-1 t", "Table", "t", {"region": "us-east-1"}, "t", {"arn": "a"})
 
@@ -36,7 +37,7 @@ def test_what_is_replaced_stays_until_it_is_deleted(folder: Path) -> None:
 
 
 def test_a_state_of_another_version_is_refused(folder: Path) -> None:
-    (folder / "dev.json").write_text(f'{{"version": {VERSION + 1}, "outputs": {{}}, "resources": []}}')
+    write_state(folder / "dev.json", {"version": VERSION + 1, "outputs": {}, "resources": []})
 
     with pytest.raises(LocalError, match=rf"of version {VERSION + 1} .* this is version {VERSION}, .* down, then "):
         State("dev")
@@ -54,7 +55,7 @@ def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
 def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
     (folder / "dev.json").write_text(text)
 
-    with pytest.raises(LocalError, match=r"dev\.json is damaged .*; delete it and deploy again"):
+    with pytest.raises(LocalError, match=r"dev\.json is damaged; delete it and deploy again"):
         State("dev")
 
 

@@ -14,7 +14,7 @@ from global_integers_core.names import LOSS_ID
 from local.aws_clients import Aws
 from local.paths import command
 from proof.faulty_server import Fault, Request, Response, Server, json_response
-from tests.local.machine import HANGING, Machine, chosen, mint, up
+from tests.local.machine import HANGING, Machine, chosen, mint, up, write_state
 
 HOME, OTHER = "us-east-1", "eu-west-1"
 MINT = "global-integers-dev-mint"
@@ -117,7 +117,7 @@ def answering(machine: Machine, code: int, detail: str) -> Generator[None]:
     cut = [Fault(replies=(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",), end="close")] if code < 0 else []
     with Server(answer, cut) as server:
         document["outputs"]["urls"][OTHER] = f"{server.url if code else 'http://127.0.0.1:9'}/"
-        state.write_text(json.dumps(document))
+        write_state(state, document)
         try:
             yield
         finally:
@@ -235,7 +235,7 @@ def test_each_lost_table_is_named_until_up_recreates_it(fresh: Machine) -> None:
     state = fresh.folder / "dev.json"
     whole = json.loads(state.read_text())
     others = [made for made in whole["resources"] if made["type"] != "aws:dynamodb/table:Table"]
-    state.write_text(json.dumps({**whole, "resources": others}))
+    write_state(state, {**whole, "resources": others})
     assert said(fresh) == found, "also after an `up` that was killed before it made them again"
 
     assert found[HOME][0].startswith("doesn't mint: its counters table is lost; to recreate it: ")

@@ -14,7 +14,7 @@ from botocore.credentials import Credentials
 from local.aws_clients import Aws
 from local.resources.route53 import zone
 from tests.local.callers import allowing, role_session, signed, user
-from tests.local.machine import HANGING, Machine, processes_of, up
+from tests.local.machine import HANGING, Machine, processes_of, up, write_state
 
 REGIONS = ("us-east-1", "eu-west-1")
 DOMAIN = "integers.example.com"
@@ -247,9 +247,9 @@ def test_names_of_a_killed_up_are_taken_over_but_not_anothers(
     mappings = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/apiMapping")]
     rest = [made for made in written["resources"] if made not in names + mappings]
     assert len(names) == len(mappings) == 3 * len(REGIONS)
-    state.write_text(json.dumps({**written, "resources": rest}))
+    write_state(state, {**written, "resources": rest})
 
-    other.write_text(json.dumps({**written, "stack": "local", "outputs": {}, "resources": names}))
+    write_state(other, {**written, "stack": "local", "outputs": {}, "resources": names})
     refused = machine.up(*REGIONS, settings=BOTH)
     other.unlink()
     assert refused.returncode == 1
