@@ -26,6 +26,10 @@ ASKED_KEY = "/asked"
 counter's name, and so does that of a counter's layouts."""
 
 
+HOME_KEY = "/home"
+"""The key in a region's receipts table of which region is the home, as it was told."""
+
+
 def layouts_key(counter: str) -> str:
     """Return the key of a counter's layouts in a region's receipts table. A receipt's key has a space."""
     return f"{counter}/layouts"

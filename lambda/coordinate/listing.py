@@ -8,7 +8,8 @@ from global_integers_core.names import CHECK_COUNTER
 
 from .events import Listing
 from .protocol.model import Absent, Item, Register
-from .protocol.operations import Operation, ReadRecord, ScanItems, ScanRegisters, Steps
+from .protocol.moves import stays
+from .protocol.operations import Operation, ReadAdmitted, ReadRecord, ScanItems, ScanRegisters, Steps
 from .protocol.refusals import nothing_deployed
 
 PAGE = 10_000
@@ -47,7 +48,8 @@ def listed(asked: Listing, drive: Callable[[Steps[Look]], Look], sleep: Callable
 
 def look() -> Steps[Look]:
     """Read all registers, and the items of all regions."""
-    (record,) = yield [ReadRecord()]
+    admitted, record = yield [ReadAdmitted(), ReadRecord()]
+    stays(admitted)
     if record is None:
         raise nothing_deployed("counters")
     regions: tuple[str, ...] = record.desired.regions

@@ -17,7 +17,8 @@ from .events import Check, Release
 from .functions import Alias, AliasError, Functions, described, described_back, in_each
 from .log import warn, write
 from .protocol.model import DeploymentRecord
-from .protocol.operations import CarryOut, ReadRecord
+from .protocol.moves import stays
+from .protocol.operations import CarryOut, ReadAdmitted, ReadRecord
 from .protocol.refusals import nothing_deployed
 
 T = TypeVar("T")
@@ -168,6 +169,7 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Any]:
     Raises:
         Refused: nothing was ever released, or a region doesn't answer. All others have been moved.
     """
+    stays(carry_out(ReadAdmitted()))
     record: DeploymentRecord | None = carry_out(ReadRecord())
     if record is None:
         raise nothing_deployed("back")

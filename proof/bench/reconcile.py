@@ -31,7 +31,7 @@ from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register
 from coordinate.protocol.plan import wanted_items
 
 from global_integers_core.lattice import Layout
-from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 from local.environment import isolate
 from proof.bench.figures import aligned
 from proof.faulty_server import Fault
@@ -159,7 +159,7 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> C
     limit = base - 1 + (ISSUED + WINDOW) * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, 0, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
-    record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True)
+    record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True, term=1)
     _put(layouts, [RECORD_KEY], attributes_of(record))
     _put(layouts, [ADMITTED_KEY], attributes_of(record.admitted))
     _put(mirror, [RECORD_KEY], attributes_of(Copy(record, ids[1])))
@@ -178,6 +178,7 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> C
             item = replace(item, issued=item.issued + ISSUED * item.stride, past=before)
             _put(table, every, item_values(item))
             _put(receipts, map(layouts_key, every), history)
+            _put(receipts, [HOME_KEY], {"home": {"S": names[0]}, "term": {"N": "1"}})
     return database
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_client.service import ServiceError
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Item, Refused, Register
+from coordinate.protocol.model import Claim, Item, Refused, Register
 from coordinate.protocol.run import RunResult
 from mint.model import RequestError
 from mint.owner import owner_document
@@ -14,7 +14,20 @@ from mint.owner import owner_document
 from global_integers_core.lattice import Layout, places
 from global_integers_core.records import Recorded
 
-from .world import AT_THE_MIRROR, ELSEWHERE, ITEMS, LAYOUTS, MIRROR, RECEIPTS, Attributes, World, kind_of
+from .world import (
+    AT_THE_MIRROR,
+    ELSEWHERE,
+    ITEMS,
+    LAYOUTS,
+    MIRROR,
+    RECEIPTS,
+    Attributes,
+    World,
+    at_home,
+    at_its_home,
+    kind_of,
+    place_of,
+)
 
 Snapshot = dict[str, Attributes]
 """What a table had at some moment, by key."""
@@ -122,15 +135,21 @@ class CheckedWorld(World):
         if isinstance(operation, op.RecordLayouts):
             self._back_up(f"{RECEIPTS} {operation.region}")
         elif kind_of(operation) == "writes" and not isinstance(operation, ELSEWHERE):
-            at_home = MIRROR if isinstance(operation, AT_THE_MIRROR) else LAYOUTS
-            self._back_up(getattr(operation, "region", at_home))
+            if isinstance(operation, op.AtHome) or not hasattr(operation, "region"):
+                home = getattr(operation, "region", self.at)
+                table = MIRROR if isinstance(at_its_home(operation), AT_THE_MIRROR) else LAYOUTS
+                for each in (LAYOUTS, MIRROR) if isinstance(at_its_home(operation), op.WriteClaim) else (table,):
+                    self._back_up(at_home(each, home))
+            else:
+                self._back_up(str(getattr(operation, "region", "")))
+        claimed = isinstance(operation, op.WriteRegister) and isinstance(operation.admitted, Claim)
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
             new, record = operation.new, self.record
             self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
             same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
-            if operation.old is not None and same and new.epoch == operation.old.epoch and not new.lost:
+            if operation.old is not None and same and new.epoch == operation.old.epoch and not (new.lost or claimed):
                 asked = self.record.desired.window if self.record else 0
                 before = operation.old.window
                 if new.window > max(asked, operation.old.lately + before, 12 * before, 2 * self.largest):
@@ -188,13 +207,14 @@ class CheckedWorld(World):
         """
         self._back_up(name)
         content = random.choice(self.backups[name] or [{}])
-        self.home_lost += name in (LAYOUTS, MIRROR)
+        at_home = place_of(name)[1] in (LAYOUTS, MIRROR)
+        self.home_lost += at_home
         self.delete(name)
         if how != "gone":
             self.make(name).items |= content if how == "restored" else {}
         if name.startswith(RECEIPTS):
             self.unrecorded.add(name.removeprefix(f"{RECEIPTS} "))
-        elif how == "restored" and name not in (LAYOUTS, MIRROR):
+        elif how == "restored" and not at_home:
             self.restored[name] = self.now
             self.forgotten[name] = self.epochs
 
@@ -236,7 +256,9 @@ class Stuck(AssertionError):
 def check_refusal(world: World, refusal: Refused) -> None:
     """Check that nobody says that the deployment record is lost while it is in its place, or raise `FalseAlarm`."""
     record = world.record
-    if str(refusal).startswith(LOST) and record is not None and record.layouts_id == world.layouts.id:
+    found, silent = str(refusal).startswith(LOST), "\n  the home region" in str(refusal)
+    taken = isinstance(world.admitted, Claim)
+    if found and not (silent or taken) and record is not None and record.layouts_id == world.layouts.id:
         raise FalseAlarm(str(refusal))
 
 

@@ -15,6 +15,7 @@ from components.coordinator.deployment import StoredRecord, event, record_of
 from components.settings.values import canonical
 
 from .checks import CheckedWorld
+from .world import HOME, LAYOUTS, MIRROR, at_home
 
 WINDOW = 12
 
@@ -25,8 +26,8 @@ def desired(
     *,
     counters: Sequence[str] = ("c",),
     floors: Mapping[str, int] | None = None,
-    layouts_label: str = "layouts 1",
-    first: str = "layouts 1",
+    layouts_label: str = "home layouts 1",
+    first: str = "home layouts 1",
     tables: Mapping[str, str] | None = None,
     window: int = WINDOW,
     recovery: Mapping[str, Any] | None = None,
@@ -62,6 +63,7 @@ class SimulatedSettings:
     window: int = WINDOW
     recovery: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The answer to a loss: its name, and above what nothing was minted."""
+    home: str = HOME
 
 
 Read = tuple[StoredRecord | None, StoredRecord | None]
@@ -80,7 +82,12 @@ class SimulatedPulumi:
         """The counter that health checks read, unless it is left out: every deployment has it behind its own."""
         self.tables: dict[str, str] = {}
         """The regions that it has made, and the ids of their tables, as its state has them."""
+        self.home = HOME
+        """The home region that stands in the settings."""
+        self.homes: set[str] = set()
+        """The home regions whose tables the state has."""
         self.first = ""
+        """The label of the first layouts table of all."""
         self.stood = False
         """Whether a deployment has succeeded."""
         self.recovery: Mapping[str, Any] = {}
@@ -104,7 +111,7 @@ class SimulatedPulumi:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))
         leaving = tuple(region for region in gone if self._random.random() < 0.5)
-        return SimulatedSettings(regions, leaving, floors, window=self.window, recovery=self.recovery)
+        return SimulatedSettings(regions, leaving, floors, self.window, self.recovery, self.home)
 
     def up(
         self,
@@ -122,7 +129,11 @@ class SimulatedPulumi:
         world = self._world
         now = world.now + wrong_by
         self.settings = settings
-        self.first = self.first or world.layouts.id
+        home, self.home = settings.home, settings.home
+        world.make_home(home)
+        label = f"{home} {world.database.tables[home, LAYOUTS].stream}"
+        self.homes.add(home)
+        self.first = self.first or label
         for region in settings.regions:
             if region not in self.tables or refresh:
                 world.make_table(region)
@@ -132,7 +143,7 @@ class SimulatedPulumi:
             settings.leaving,
             counters=[*self.counters, *self.check],
             floors=settings.floors,
-            layouts_label=world.layouts.id,
+            layouts_label=label,
             first=self.first,
             tables={region: self.tables[region] for region in settings.regions},
             window=settings.window,
@@ -147,6 +158,11 @@ class SimulatedPulumi:
         self.stood = True
         assert self.settings is not None
         stays = {*self.settings.regions, *self.settings.leaving}
+        for home in sorted(self.homes - {self.settings.home}):  # protected ones stay until the next time
+            if self._random.random() < 0.5:
+                self.homes.remove(home)
+                for table in (LAYOUTS, MIRROR):
+                    self._world.delete(at_home(table, home))
         deleted = [region for region in sorted(self.tables) if region not in stays]
         deleted = [region for region in deleted if self._random.random() < 0.8]  # the rest fails
         for region in deleted:

@@ -27,8 +27,8 @@ class Network:
         self._world = world
         self._random = random
         self._rates = rates
-        self.late: list[tuple[int, op.Operation]] = []
-        """Writes that are under way, and since when."""
+        self.late: list[tuple[int, op.Operation, str]] = []
+        """Writes that are under way, since when, and in which home region the run is."""
         self._given_up: set[tuple[object, str]] = set()
         self._clocks: dict[object, int] = {}
         self.offset = 0
@@ -61,7 +61,7 @@ class Network:
             return self._world.carry_out(operation)
         kind = random.randrange(3)
         if kind < 2:
-            self.late.append((self._world.now, operation))
+            self.late.append((self._world.now, operation, self._world.at))
         if kind > 0:
             answer = self._world.carry_out(operation)
             if kind == 1:
@@ -90,12 +90,12 @@ class Network:
     def deliver(self) -> None:
         """Let some late write arrive, unless it is too late."""
         if self.late:
-            sent, operation = self.late.pop(self._random.randrange(len(self.late)))
+            sent, operation, self._world.at = self.late.pop(self._random.randrange(len(self.late)))
             if self._world.now - sent <= LATENESS:
                 with suppress(Refused):
                     self._world.carry_out(operation)
 
     def forget(self, region: str | None = None) -> None:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
-        remaining = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
+        remaining = [late for late in self.late if getattr(late[1], "region", None) != region]
         self.late = remaining if region is not None else []

@@ -3,7 +3,8 @@
 Deployments are killed, reverted and repeated at any step, with scheduled runs in between. Runs race, are late and
 crash. Callers create a counter, which operators delete. Regions are unreachable, calls are throttled, writes are
 carried out late, twice, or without an answer. Tables are lost, in the regions and at home. Operators write invalid
-items. The clock jumps by hours. Regions that ran out of integers ask for more.
+items. The clock jumps by hours. Regions that ran out of integers ask for more. The home region moves, also back, while
+runs in the former ones go on.
 
 In the end, the system is left alone until all is reconciled. Then `up` with the settings in force must succeed,
 however much time has passed, and the next one must have nothing to do.
@@ -15,8 +16,8 @@ from itertools import product
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import Copy, Deploy, Refused, Register
+from coordinate.protocol.moves import LATEST
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 from mint.model import CeilingReached, WentBackwards
 
@@ -26,7 +27,7 @@ from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, chec
 from .coordinator import SimulatedCoordinator
 from .deployments import WINDOW, SimulatedPulumi, SimulatedSettings, deployment_of, loss_named
 from .network import Network
-from .world import RECEIPTS, REGISTERS
+from .world import HOME, LAYOUTS, MIRROR, RECEIPTS, REGISTERS, at_home
 
 T = TypeVar("T")
 
@@ -44,8 +45,12 @@ class Dice(Random):
 
 
 REGIONS = "abcd"
+HOMES = (HOME, "h2", "h3")
 COORDINATORS = 4
 """The largest number of runs at once."""
+
+MOVES = 0.3
+"""The share of schedules in which the home region moves."""
 
 LASTS = 900
 """Seconds after which a run is ended: the coordinator's timeout."""
@@ -106,6 +111,8 @@ class RandomSchedule:
         self.using = Dice(f"using {seed}")
         self.rates["peak"] = _one_of(self.using, 0.4, 0.01, 0.05)
         self.rates["early"] = _one_of(self.using, 0.7, 0.2, 1)
+        self.moving = Dice(f"moving {seed}")
+        self.rates["move"] = _one_of(self.moving, MOVES, 0.2, 0.6)
         self.peak = 1
         """How many times as many integers are used as usual."""
         self.floors: dict[str, int] = {}
@@ -121,6 +128,8 @@ class RandomSchedule:
         self.pulumi.check = _one_of(Dice(f"check {seed}"), 0.25, (CHECK_COUNTER,)) or ()
         self.runs: list[SimulatedCoordinator] = []
         self.started = 0
+        self.where: dict[SimulatedCoordinator, str] = {}
+        """The home region in which each run is."""
         self.begun: dict[SimulatedCoordinator, int] = {}
         """When each run began."""
         self.whole: set[SimulatedCoordinator] = set()
@@ -172,6 +181,10 @@ class RandomSchedule:
         if self.callers.random() < rates["create or delete"]:
             there = "e" in self.world.registers
             self._start(Delete(("e",)) if there != (self.callers.random() < 0.2) else Create(("e",)))
+        if rates["move"] and self.moving.random() < 0.01:
+            self._lose_former_home()
+        if rates["move"] and self.moving.random() < 0.01:
+            self.world.unreachable ^= {self.moving.choice(HOMES)}
         if self.deploying is None and random.random() < rates["deploy"]:
             self._deploy()
         elif self.deploying is not None and random.random() < 0.002:
@@ -185,7 +198,9 @@ class RandomSchedule:
         if random.random() < rates["record loss"]:
             self._lose_records()
         if random.random() < rates["stray"] and self.world.record:
-            self.world.spoil(random.choice(["layouts", "mirror", *sorted(self.world.tables)]))
+            home = self.world.home
+            name = random.choice(["layouts", "mirror", *sorted(self.world.tables)])
+            self.world.spoil(at_home(name, home) if name in (LAYOUTS, MIRROR) else name)
         if random.random() < rates["denied"]:
             table = random.choice(["layouts", "mirror", *REGIONS])
             if self.world.denied.pop(table, None) is None:
@@ -211,6 +226,38 @@ class RandomSchedule:
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
             self.for_ever = random.choice(sorted(self.world.tables))
             self.world.unreachable.add(self.for_ever)
+
+    def _finds_home(self) -> bool:
+        """Return whether the regions of the last `up` know the present home, or it is the first one, or the same."""
+        world, settings = self.world, self.pulumi.settings
+        known = {self.pulumi.home, self.pulumi.first.partition(" ")[0]}
+        return (
+            world.home in known
+            or settings is None
+            or any(world.home_known_in(each) == world.home for each in settings.regions)
+        )
+
+    def _some_home(self) -> str:
+        """Return a home region, mostly the present one."""
+        world = self.world
+        if len(world.homes) == 1:
+            return HOME
+        there = sorted(
+            home for home in world.homes if {(home, LAYOUTS), (home, MIRROR)} <= world.database.tables.keys()
+        )
+        return (
+            self.moving.choice(there) if there and self.moving.random() < 0.3 * bool(self.rates["move"]) else world.home
+        )
+
+    def _lose_former_home(self) -> None:
+        """Lose a table of another home region than the present one."""
+        world, table = self.world, self.moving.choice((LAYOUTS, MIRROR))
+        others = [home for home in sorted(world.homes) if home != world.home]
+        name = at_home(table, self.moving.choice(others)) if others else table
+        began = world.record_copy or world.record
+        if others and began and world.table(name) and world.backups.get(name) and len(self.lost) < self.losses:
+            world.lose(name, self.moving.choice(("recreated", "restored")), self.moving)
+            self.lost[table] = world.now
 
     def _deny_receipts(self, region: str) -> None:
         if self.world.denied.pop(f"receipts {region}", None) is None:
@@ -262,11 +309,14 @@ class RandomSchedule:
                 self._forget(coordinator)
 
     def _advance(self, coordinator: SimulatedCoordinator) -> None:
+        self.world.at = self.where[coordinator]
         try:
             coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
         except Refused as refusal:
-            check_refusal(self.world, refusal)
-            self._hear(refusal)
+            if self.where[coordinator] == self.world.home:
+                check_refusal(self.world, refusal)
+            if self.where[coordinator] in (self.world.home, self.pulumi.home):
+                self._hear(refusal)
             self.refusals.append(str(refusal))
             coordinator.result = refusal
         if coordinator.ended:
@@ -274,8 +324,8 @@ class RandomSchedule:
 
     def _hear(self, refusal: Refused) -> None:
         """Note what a refusal says of a loss, or raise `FalseAlarm` if there can't be one."""
-        found = loss_named(str(refusal))
-        if found and not self.world.home_lost:
+        found, silent = loss_named(str(refusal)), "\n  the home region" in str(refusal)
+        if found and not silent and not self.world.home_lost and self._finds_home():
             raise FalseAlarm(str(refusal))
         self.said = found or self.said
 
@@ -285,6 +335,7 @@ class RandomSchedule:
         It is the largest integer in the data, or what some region's status says that it may still mint.
         """
         world = self.world
+        self.world.home_lost += 1  # the home region, too, is given up if it doesn't answer
         tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
         tops += [integer for _, integer in {*world.minted, *world.excepted}]
         return {"loss": self.said, "above": max([0, *tops])}
@@ -296,11 +347,12 @@ class RandomSchedule:
             back = refusal.epoch if isinstance(refusal, WentBackwards) else 0
             self._start(Grant(counter, 1 if back else count, back))
 
-    def _start(self, request: Run) -> SimulatedCoordinator:
-        """Start a run."""
+    def _start(self, request: Run, home: str = "") -> SimulatedCoordinator:
+        """Start a run, by default in the present home region."""
         self.started += 1
         started = SimulatedCoordinator(run(request, f"{type(request).__name__}-{self.started}", RunResult()))
         self.begun[started] = self.world.now
+        self.where[started] = home or self._some_home()
         if isinstance(request, Grant):
             self.world.largest = max(self.world.largest, request.count)
         if isinstance(request, Deploy | ScheduledRun):
@@ -349,13 +401,16 @@ class RandomSchedule:
             for key in answering.choice((("*",), ("*",), ("c",), ("*", "c"), ())):
                 floors[key] = max(1, int(self.top * answering.choice((0.1, 0.5, 0.9, 1.01, 1.1))))
             self.floors = floors
+        if self.rates["move"] and self.moving.random() < self.rates["move"]:
+            pulumi.home = self.moving.choice(HOMES)
         settings = pulumi.change(regions, self.floors)
         if answers:
             pulumi.recovery = self._answer()
         return replace(settings, recovery=pulumi.recovery)
 
     def _send(self, sent: str) -> None:
-        self.deploying = (self._start(deployment_of(sent)), sent)
+        deployment = deployment_of(sent)
+        self.deploying = (self._start(deployment, deployment.desired.home), sent)
 
     def _ended(self, coordinator: SimulatedCoordinator) -> None:
         self.runs.remove(coordinator)
@@ -402,8 +457,9 @@ class RandomSchedule:
 
     def _lose_home(self, name: str) -> None:
         began = self.world.record_copy or self.world.record  # before that, nothing shows what was lost
-        if began and self.world.backups.get(name) and len(self.lost) < self.losses:
-            self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
+        table = at_home(name, self.world.home)
+        if began and self.world.backups.get(table) and len(self.lost) < self.losses:
+            self.world.lose(table, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.now
 
     def _delete_by_hand(self) -> None:
@@ -421,7 +477,11 @@ class RandomSchedule:
                     world.copies.pop("c", None)
             case 1:
                 counter = answering.choice(self.minted)
-                back = [REGISTERS(items[counter]) for items in world.backups.get("layouts", []) if counter in items]
+                back = [
+                    REGISTERS(items[counter])
+                    for items in world.backups.get(at_home(LAYOUTS, world.home), [])
+                    if counter in items
+                ]
                 here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
                 # With a region's item out of sight, nobody could know what it was given.
                 if here and counter in world.copies and not out_of_sight:
@@ -485,6 +545,9 @@ class RandomSchedule:
             if self.runs:
                 self._advance(random.choice(self.runs))
             self._mint()
+        if len(world.homes) > 1 and self.pulumi.settings:
+            self._deploy(self.pulumi.settings)  # the next `up` carries on with a move that was killed
+            self._end_run()
         self.last = None
         for minting in (True, True, False):  # three scheduled runs, and hours between them
             world.now += random.choice((60, 300, LATEST))
@@ -514,6 +577,8 @@ class RandomSchedule:
             return  # none got as far as the coordinator
         if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
+        if not self._finds_home():
+            return  # refused: nobody can know what is to be moved
         if self.world.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
             return  # refused: at the first deployment, all must answer
         for expected in ("success", "nothing to do"):
@@ -624,7 +689,7 @@ class RandomSchedule:
             raise Stuck(f"e can't be created: {run.result}")
         record = self.world.record
         assert record is not None
-        settings = SimulatedSettings(record.desired.regions, record.desired.leaving, self.floors)
+        settings = SimulatedSettings(record.desired.regions, record.desired.leaving, self.floors, home=self.pulumi.home)
         answers: tuple[Mapping[str, Any], ...] = (self._answer(), {})
         for recovery in answers:
             self.world.now += 60
@@ -663,13 +728,13 @@ class RandomSchedule:
     def _change_in_vain(self, order: tuple[str, ...]) -> None:
         """Change the layout while the mirror can't be written: it is refused, and nobody stops for it."""
         world = self.world
-        world.denied["mirror"] = "writes"
+        world.denied[mirror := at_home(MIRROR, world.home)] = "writes"
         sent = self.pulumi.up(self.pulumi.change(order, {}), self.pulumi.read(), refresh=False)
         assert sent is not None
         self.last = None
         self._send(sent)
         self._end_run()
-        del world.denied["mirror"]
+        del world.denied[mirror]
         self._check_unfenced(world.tables.keys() - world.unreachable)
 
     def _check_unfenced(self, regions: Iterable[str]) -> None:

@@ -5,8 +5,8 @@ Lines that begin with `#` are comments. The commands:
 
     deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them; more words:
                           `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`,
-                          `recovery loss-C`, `recovery loss-C above 500`
-    schedule A            start coordinator A as the schedule does
+                          `recovery loss-C`, `recovery loss-C above 500`, `at eu` (the home region)
+    schedule A            start coordinator A as the schedule does; `schedule A at eu`: in a former home region
     create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
     grant A e back 2      start coordinator A since a region has seen its table go back in epoch 2 of the counter
     step A [n]            let A carry out n operations (1)
@@ -38,13 +38,14 @@ from global_integers_core.names import DELETED
 from proof.simulation.checks import CheckedWorld, ask  # puts `lambda` on the import path, for the imports below
 from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
 from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import place_of
+from proof.simulation.world import LAYOUTS, at_its_home, place_of
 
 # isort: split
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
     Absent,
     Admitted,
+    Claim,
     Copy,
     Deploy,
     DeploymentRecord,
@@ -88,7 +89,7 @@ def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[st
 
 
 def _kind(operation: op.Operation) -> str:
-    name = type(operation).__name__
+    name = type(at_its_home(operation)).__name__
     return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
 
 
@@ -99,6 +100,8 @@ def _id(operation: op.Operation, answer: Any) -> str:
 def _found(operation: op.Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
     where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
+    if isinstance(operation, op.AtHome):
+        where = f"{type(operation.operation).__name__.removeprefix('Read')} at {where}"
     if isinstance(operation, op.ReadRecorded):
         where += " layouts"
     match answer:
@@ -108,6 +111,8 @@ def _found(operation: op.Operation, answer: Any) -> str:
             return f"{where} {answer.number}"
         case Admitted():
             return f"{where} {answer.token}"
+        case Claim(home):
+            return f"{where} home {home}"
         case Register():
             return f"{where} epoch {answer.epoch}"
         case Item():
@@ -126,6 +131,8 @@ def _found(operation: op.Operation, answer: Any) -> str:
 
 def shown_operation(operation: op.Operation) -> str:
     """Return an operation's kind, its region, and what it writes or asks for."""
+    if isinstance(operation, op.AtHome):
+        return f"{shown_operation(operation.operation)} at {operation.region}"
     region = getattr(operation, "region", None)
     return " ".join(filter(None, [type(operation).__name__, region, _other(operation), _details(operation)]))
 
@@ -197,6 +204,8 @@ def _details(operation: op.Operation) -> str:
             to = "" if epoch == over.epoch else f" to epoch {epoch}"
             ceiling = f"by {by}, most {operation.most}" if by else "closed" if by == 0 else "as it is"
             return f"{shown(over)}{to}, {ceiling}"
+        case op.WriteClaim(_, new):
+            return f"of {new.home}, term {new.term}, by {new.token}"
         case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
@@ -236,7 +245,7 @@ WINDOW = 100
 
 LINE = "----"
 
-OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above")
+OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above", "at")
 """What may follow the regions of a deployment."""
 
 MINTED = {True: ", minted", False: ", not minted", None: ""}
@@ -264,14 +273,16 @@ class Player:
 
     world: CheckedWorld = field(default_factory=CheckedWorld)
     coordinators: dict[str, SimulatedCoordinator] = field(default_factory=dict[str, SimulatedCoordinator])
+    homes: dict[str, str] = field(default_factory=dict[str, str])
+    """In which home region each coordinator is."""
 
     def carry_out(self, command: str) -> list[str]:
         """Carry out a command, and return the lines that it prints."""
         match command.split():
             case ["deploy", name, *words]:
                 return self._deploy(name, words)
-            case ["schedule", name]:
-                return self._start(name, ScheduledRun())
+            case ["schedule", name, *words]:
+                return self._start(name, ScheduledRun(), *words[1:])
             case ["create", name, *counters]:
                 return self._start(name, Create(tuple(counters)))
             case ["delete", name, *counters]:
@@ -338,9 +349,11 @@ class Player:
                 parts[[*parts][-1]].append(word)
         for region in parts[""]:
             self.world.make_table(region)
-        home, read, copy = self.world.layouts.id, self.world.record, self.world.record_copy
-        if copy and (read is None or read.layouts_id != home):
+        layouts, read, copy = self.world.layouts.id, self.world.record, self.world.record_copy
+        if copy and (read is None or read.layouts_id != layouts):
             read = copy.original  # it is about to be put back
+        (home,) = parts.get("at", [self.world.home])
+        self.world.make_home(home)
         *floored, floor = parts.get("floor") or ["0"]
         answered = "recovery" in parts
         recovery = {"loss": parts["recovery"][0], "above": int(parts["above"][0])} if answered else {}
@@ -350,16 +363,17 @@ class Player:
                 parts.get("leaving", ()),
                 counters=parts.get("counters", [COUNTER]),
                 floors={floored[0] if floored else "*": int(floor)} if "floor" in parts else {},
-                layouts_label=home,
+                layouts_label=f"{home} {self.world.database.tables[home, LAYOUTS].id}",
                 window=int(parts.get("window", [str(WINDOW)])[0]),
                 recovery=recovery,
             )
         )
-        self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60))
+        self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60), home)
         return [f"asked for: {shown(asked)}"]
 
-    def _start(self, name: str, request: Run) -> list[str]:
+    def _start(self, name: str, request: Run, home: str = "") -> list[str]:
         self.world.now += 60
+        self.homes[name] = home or self.world.home
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
         return []
 
@@ -371,7 +385,7 @@ class Player:
         return self.world.database.tables[place_of(name)]
 
     def _late(self, name: str) -> list[str]:
-        late = [operation for *_, operation in self.coordinators.pop(name).todo]
+        late, self.world.at = [operation for *_, operation in self.coordinators.pop(name).todo], self.homes[name]
         return shown_steps(name, [(operation, self.world.carry_out(operation)) for operation in late])
 
     def _run(self, name: str, until: list[str]) -> list[str]:
@@ -382,6 +396,8 @@ class Player:
         coordinator = self.coordinators[name]
         steps: list[tuple[op.Operation, Any]] = []
         ending: list[str] = []
+
+        self.world.at = self.homes[name]
 
         def carry_out(operation: op.Operation) -> Any:
             answer = self.world.carry_out(operation)
@@ -426,4 +442,6 @@ def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
 
 def _pending(result: RunResult | None) -> str:
     pending = pending_regions(result.outcomes.values()) if result else ()
+    if result and result.skipped not in (None, "nothing is deployed"):
+        return f": {result.skipped}"
     return f", pending: {shown(tuple(pending))}" if pending else ""

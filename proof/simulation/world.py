@@ -15,11 +15,19 @@ from coordinate.dynamodb import encoding
 from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.dynamodb.store import Store
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Absent, Admitted, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.model import Absent, Admitted, Claim, Copy, DeploymentRecord, Item, Refused, Register
 from mint.model import RequestError
 from mint.table import CounterTable
 
-from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, Recorded, history_text, issued_in, recorded_of
+from global_integers_core.records import (
+    ADMITTED_KEY,
+    HOME_KEY,
+    RECORD_KEY,
+    Recorded,
+    history_text,
+    issued_in,
+    recorded_of,
+)
 
 from .dynamodb import Condition, Database, Table
 
@@ -30,7 +38,7 @@ NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""
 
 HOME, LAYOUTS, MIRROR, COUNTERS, RECEIPTS = "home", "layouts", "mirror", "counters", "receipts"
-"""The home region, and what the tables are called."""
+"""The first home region, and what the tables are called."""
 
 STRAY = "ordrs"
 """The key of what an operator has written into a table by mistake."""
@@ -48,7 +56,17 @@ LOG = logging.getLogger("mint.table")
 
 def kind_of(operation: op.Operation) -> str:
     """Return whether an operation `reads` or `writes`."""
-    return _known(type(operation))[0]
+    return _known(type(at_its_home(operation)))[0]
+
+
+def at_its_home(operation: op.Operation) -> op.Operation:
+    """Return what is carried out in another home region, or the operation itself."""
+    return operation.operation if isinstance(operation, op.AtHome) else operation
+
+
+def at_home(table: str, home: str) -> str:
+    """Return what the simulation calls a table of a home region: those of the first one have no region in it."""
+    return table if home == HOME else f"{table} {home}"
 
 
 @cache
@@ -62,10 +80,12 @@ def place_of(name: str) -> tuple[str, str]:
     """Return the region of a table, and what it is called there.
 
     The simulation knows a region's counters table by the region, and the others as `receipts <region>`, `layouts`,
-    `mirror`.
+    `mirror`, and in another home region `layouts <region>`.
     """
-    region = name.removeprefix(f"{RECEIPTS} ")
-    return (HOME, name) if name in (LAYOUTS, MIRROR) else (region, COUNTERS if region == name else RECEIPTS)
+    table, _, region = name.partition(" ")
+    if table in (LAYOUTS, MIRROR):
+        return region or HOME, table
+    return (region, table) if region else (name, COUNTERS)
 
 
 class Decoding(Generic[T]):
@@ -97,6 +117,7 @@ COPIES = Decoding(encoding.copy_of(encoding.register_of), attributes_of)
 RECORD = Decoding(encoding.record_of, attributes_of)
 RECORD_COPY = Decoding(encoding.copy_of(encoding.record_of), attributes_of)
 IDENTITY = Decoding(encoding.admitted_of, attributes_of)
+HOME_ON_RECORD = Decoding(encoding.admitted_of, attributes_of)
 ITEMS = Decoding(encoding.item_of, item_values)
 RECORDED = Decoding(recorded_of, _recorded_values, "/layouts")
 
@@ -154,6 +175,10 @@ class World:
     """Why the last request to mint was refused; None if it wasn't."""
     ids: int = 1
     """How many ids there are."""
+    at: str = HOME
+    """In which home region the run is whose operation comes next."""
+    homes: set[str] = field(default_factory=lambda: {HOME})
+    """The regions that were the home at any time, or began to be."""
 
     def __post_init__(self) -> None:
         if self.without is not None:
@@ -165,12 +190,28 @@ class World:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: not the store, which has locks."""
-        return {name: value for name, value in vars(self).items() if name != "store"}
+        return {name: value for name, value in vars(self).items() if name != "stores"}
 
     @cached_property
-    def store(self) -> Store:
-        """The store of all runs. It has nothing to remember, since no call fails."""
-        return Store(HOME, LAYOUTS, MIRROR, COUNTERS, RECEIPTS, client_of=self.database.client)
+    def stores(self) -> dict[str, Store]:
+        """The store of all runs of a home region. It has nothing to remember, since no call fails."""
+        return {}
+
+    @property
+    def home(self) -> str:
+        """The present home region: the one with the record of the last term; without a record, what regions know."""
+        if len(self.homes) == 1:
+            return HOME
+        tables = self.database.tables
+        there = [home for home in sorted(self.homes) if {(home, LAYOUTS), (home, MIRROR)} <= tables.keys()]
+        known = [(-1, 0, home) for home in there]
+        for (region, name), table in tables.items():
+            if name in (LAYOUTS, MIRROR) and (found := Decoded(table, RECORD).get(RECORD_KEY)):
+                known.append((found.term, 1, region))
+            elif name == RECEIPTS and (claim := Decoded(table, HOME_ON_RECORD).get(HOME_KEY)):
+                assert isinstance(claim, Claim)
+                known.append((claim.term, 0, claim.home))
+        return max(each for each in known if each[2] in there)[2]
 
     def conditions(self) -> set[str]:
         """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
@@ -188,6 +229,19 @@ class World:
         id_ = id_ or (name if table == RECEIPTS else self.new_id(name))
         return self.database.create(region, table, "receipt" if table == RECEIPTS else "counter", id_, id_)
 
+    def home_known_in(self, region: str) -> str:
+        """Return which home region a region has on record; "" if it has none."""
+        table = self.table(f"{RECEIPTS} {region}")
+        found = Decoded(table, HOME_ON_RECORD).get(HOME_KEY) if table else None
+        return found.home if isinstance(found, Claim) else ""
+
+    def make_home(self, home: str) -> None:
+        """Make the tables of a home region as far as there are none."""
+        self.homes.add(home)
+        for name in (LAYOUTS, MIRROR):
+            if (home, name) not in self.database.tables:
+                self.make(at_home(name, home))
+
     def make_table(self, region: str) -> None:
         """Make a region's tables as far as there are none."""
         for name in (region, f"{RECEIPTS} {region}"):
@@ -204,13 +258,13 @@ class World:
 
     @property
     def layouts(self) -> Table:
-        """The layouts table."""
-        return self.database.tables[HOME, LAYOUTS]
+        """The layouts table of the present home region."""
+        return self.database.tables[self.home, LAYOUTS]
 
     @property
     def mirror(self) -> Table:
-        """The mirror."""
-        return self.database.tables[HOME, MIRROR]
+        """The mirror there."""
+        return self.database.tables[self.home, MIRROR]
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -238,7 +292,7 @@ class World:
         self._set(self.layouts, ADMITTED_KEY, record and record.admitted)
 
     @property
-    def admitted(self) -> Admitted | None:
+    def admitted(self) -> Admitted | Claim | None:
         """What identifies the record, stored beside it."""
         return Decoded(self.layouts, IDENTITY).get(ADMITTED_KEY)
 
@@ -307,8 +361,10 @@ class World:
         if isinstance(operation, ELSEWHERE):  # whoever asks may go on: no integer may depend on it
             return True
         region: str | None = getattr(operation, "region", None)
-        kind, table = _known(type(operation))
-        if self.denied.get(region or table) == kind:
+        inner = at_its_home(operation)
+        kind, table = _known(type(inner))
+        where = region if inner is operation and region else at_home(table, region or self.at)
+        if self.denied.get(where) == kind:
             if region is None:
                 raise Refused(f"home: the home region's tables can't be used: {table}")
             return Absent.UNREACHABLE
@@ -316,5 +372,7 @@ class World:
             return Absent.UNREACHABLE
         if self.denied and isinstance(operation, op.OnRecord) and self.denied.get(f"{RECEIPTS} {region}") == kind:
             return Absent.GONE
-        self.database.label = type(operation).__name__
-        return self.store.carry_out(operation)
+        self.database.label = type(inner).__name__
+        if self.at not in self.stores:
+            self.stores[self.at] = Store(self.at, LAYOUTS, MIRROR, COUNTERS, RECEIPTS, client_of=self.database.client)
+        return self.stores[self.at].carry_out(operation)

@@ -3,8 +3,8 @@
 import pytest
 from coordinate.dynamodb.calls import ATTEMPTS, FIRST_SECONDS, REGION_SECONDS, TOGETHER
 from coordinate.dynamodb.run_lock import SECONDS
-from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
+from coordinate.protocol.moves import LATEST
 
 from local.paths import ROOT
 from proof.simulation.schedule import COORDINATORS

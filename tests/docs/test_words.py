@@ -17,7 +17,7 @@ from coordinate import events
 from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.dynamodb.run_lock import RunLock
 from coordinate.metrics import UNITS
-from coordinate.protocol.model import Copy, Item
+from coordinate.protocol.model import Claim, Copy, Item
 from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult, reply
 from coordinate.protocol.scan import TablesScan
@@ -186,6 +186,7 @@ def test_a_retired_name_is_found_in_every_kind_of_file(name: str, text: str) -> 
 STORED: Mapping[str, Any] = {
     "deployment record": attributes_of(record("a")),
     "admitted": attributes_of(record("a").admitted),
+    "claim": attributes_of(Claim("a", 1, "run", ("a",), ("id",))),
     "register": attributes_of(register("a", lately=1, preceding=1, lost="loss")),
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
     "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", past=(1, 1))),

@@ -16,6 +16,7 @@ from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, last_past_iss
 from ..protocol.model import (
     Absent,
     Admitted,
+    Claim,
     Copy,
     DeploymentRecord,
     DesiredState,
@@ -63,7 +64,11 @@ KINDS: dict[Any, Kind] = {
     DesiredState: (lambda desired: {"S": desired.text}, lambda found: desired_state_of(found["S"])),
 }
 
-STORED: dict[type, str | None] = {DeploymentRecord: RECORD_KEY, Admitted: ADMITTED_KEY, Register: None}
+STORED: dict[type, str | None] = {
+    DeploymentRecord: RECORD_KEY,
+    **dict.fromkeys((Admitted, Claim), ADMITTED_KEY),
+    Register: None,
+}
 """What is stored field by field, and its key; a register has its own. An attribute has its field's name, in camel
 case."""
 
@@ -73,32 +78,37 @@ SCHEMAS: dict[type, list[tuple[str, str, Kind]]] = {
 }
 """Each field, its attribute, and how its values are encoded."""
 
-DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Register) if each.default == 0}
-"""What a register's fields have if they aren't stored: every run reads those of ten thousand counters."""
+DEFAULTS: dict[type, Mapping[str, Any]] = {
+    Register: {each.name: 0 for each in fields(Register) if each.default == 0},
+    Claim: Claim._field_defaults,
+    DeploymentRecord: {"term": 0},
+}
+"""What a field has if it isn't stored: every run reads the registers of ten thousand counters."""
 
 REGISTER_NAMES = tuple(attribute for _, attribute, _ in SCHEMAS[Register])
 """The attributes of a register."""
 
 
-def attributes_of(stored: DeploymentRecord | Admitted | Register | Copy[Any]) -> Attributes:
+def attributes_of(stored: DeploymentRecord | Admitted | Claim | Register | Copy[Any]) -> Attributes:
     """Encode what a table of the home region has, with its key."""
     if isinstance(stored, Copy):
         return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}
-    key, schema = STORED[type(stored)], SCHEMAS[type(stored)]
+    key, schema, defaults = STORED[type(stored)], SCHEMAS[type(stored)], DEFAULTS.get(type(stored), {})
     attributes = {
         name: encode(value)
         for field, name, (encode, _) in schema
-        if (value := getattr(stored, field)) != DEFAULTS.get(field, MISSING)
+        if (value := getattr(stored, field)) != defaults.get(field, MISSING)
     }
     return attributes if key is None else {"counter": {"S": key}, **attributes}
 
 
 def _decoded(stored: type[T], attributes: Mapping[str, Any]) -> T:
+    defaults = DEFAULTS.get(stored, {})
     return stored(
         **{
             field: decode(attributes[name])
             for field, name, (_, decode) in SCHEMAS[stored]
-            if name in attributes or field not in DEFAULTS
+            if name in attributes or field not in defaults
         }
     )
 
@@ -108,9 +118,9 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     return _decoded(DeploymentRecord, attributes)
 
 
-def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
-    """Decode what identifies the record."""
-    return _decoded(Admitted, attributes)
+def admitted_of(attributes: Mapping[str, Any]) -> Admitted | Claim:
+    """Decode what identifies the record, or the claim in its place."""
+    return _decoded(Claim, attributes) if "home" in attributes else _decoded(Admitted, attributes)
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:

@@ -12,6 +12,7 @@ from global_integers_core.lattice import Layout
 from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, DELETED
 from global_integers_core.records import (
     ADMITTED_KEY,
+    HOME_KEY,
     RECORD_KEY,
     counter_of,
     history_text,
@@ -21,7 +22,7 @@ from global_integers_core.records import (
 )
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, Admitted, Copy, ItemState
+from ..protocol.model import MAX_PAST, Absent, Admitted, Claim, Copy, ItemState
 from ..protocol.refusals import unreadable
 from . import encoding
 from .calls import Clients, Reachability, Shared, held, retried
@@ -87,31 +88,34 @@ class Store:
     def _at_home(self, operation: op.Operation, client: DynamoDB) -> Any:
         match operation:
             case op.DescribeLayouts():
-                return self._id(self.home, self._layouts)
+                return self._id(client.region, self._layouts)
             case op.DescribeStream():
                 return client.call("DescribeTable", {"TableName": self._layouts})["Table"].get("LatestStreamLabel", "")
             case op.DescribeMirror():
-                return self._id(self.home, self._mirror)
+                return self._id(client.region, self._mirror)
             case op.ReadRecord():
                 return self._record(client, self._layouts, encoding.record_of)
             case op.ReadAdmitted():
                 return read(client, self._layouts, ADMITTED_KEY, encoding.admitted_of)
-            case op.WriteRecord(old, new):
-                beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted)}
-                written = replacement(self._layouts, old and encoding.attributes_of(old), encoding.attributes_of(new))
-                return _together(client, {"Put": written}, {"Put": beside})
+            case op.WriteRecord(old, new, admitted):
+                beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted), **_still(admitted)}
+                return _together(client, {"Put": _replacing(self._layouts, old, new)}, {"Put": beside})
             case op.ReadRecordCopy():
                 return self._record(client, self._mirror, encoding.copy_of(encoding.record_of))
-            case op.WriteRecordCopy(old, new) | op.WriteCopy(old, new):
-                written = replacement(self._mirror, old and encoding.attributes_of(old), encoding.attributes_of(new))
-                return held(lambda: client.call("PutItem", written))
+            case op.WriteRecordCopy(old, new, admitted):
+                check = _check(self._layouts, ADMITTED_KEY, admitted)
+                return _together(client, check, {"Put": _replacing(self._mirror, old, new)})
+            case op.WriteClaim(old, new, copy, taken):
+                marked = [] if taken is None else [{"Put": _replacing(self._mirror, copy, taken)}]
+                return _together(client, {"Put": _replacing(self._layouts, old, new)}, *marked)
+            case op.WriteCopy(old, new):
+                return held(lambda: client.call("PutItem", _replacing(self._mirror, old, new)))
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, encoding.register_of)
             case op.WriteRegister(old, new, admitted, copy):
                 checks = [_check(self._layouts, ADMITTED_KEY, admitted)]
                 checks += [] if copy == "any" else [_check(self._mirror, RECORD_KEY, copy)]
-                written = replacement(self._layouts, old and encoding.attributes_of(old), encoding.attributes_of(new))
-                return _together(client, *checks, {"Put": written})
+                return _together(client, *checks, {"Put": _replacing(self._layouts, old, new)})
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, encoding.copy_of(encoding.register_of))
             case op.ScanRegisters():
@@ -125,12 +129,18 @@ class Store:
     def _record(self, client: DynamoDB, table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
         found = read(client, table, RECORD_KEY, decode)
         if found is Absent.STRAY:
-            raise unreadable(self.home, table)
+            raise unreadable(client.region, table)
         return found
 
     def _in_region(self, operation: op.Operation, region: str) -> Any:
         client, table = self._client_of(region), self._counters
         match operation:
+            case op.AtHome(_, there):
+                return self._at_home(there, client)
+            case op.RecordHome(_, term):
+                return record_home(client, self._receipts, self.home, term)
+            case op.ReadHome():
+                return read(client, self._receipts, HOME_KEY, encoding.admitted_of, "receipt")
             case op.DescribeTable():
                 return self._id(region, table)
             case op.ScanItems():
@@ -299,6 +309,18 @@ def record(
     return held(lambda: client.call("UpdateItem", request))
 
 
+def record_home(client: DynamoDB, table: str, home: str, term: int) -> bool:
+    """Record the home region, as `RecordHome` says. Return whether it was written."""
+    values = {":home": {"S": home}, ":term": {"N": str(term)}}
+    request = {"TableName": table, "Key": {"receipt": {"S": HOME_KEY}}, "UpdateExpression": TELL}
+    condition = {"ConditionExpression": EARLIER, "ExpressionAttributeValues": values}
+    return held(lambda: client.call("UpdateItem", {**request, **condition}))
+
+
+TELL = "SET home = :home, term = :term"
+EARLIER = "attribute_not_exists(term) OR term < :term OR term = :term AND home = :home"
+
+
 def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int:
     """Update an item if the condition holds. Return whether it did; of a fence, the ceiling then."""
     change, condition, values = _change(operation)
@@ -329,7 +351,19 @@ def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str
     return {"TableName": table, "Item": new, **_unchanged(old, added)}
 
 
-def _check(table: str, key: str, old: Admitted | Copy[Admitted] | None) -> dict[str, Any]:
+def _replacing(table: str, old: Any, new: Any) -> dict[str, Any]:
+    """Return the put that replaces what is stored, as `replacement` does."""
+    return replacement(table, old and encoding.attributes_of(old), encoding.attributes_of(new))
+
+
+def _still(admitted: Admitted | Claim | Absent | None) -> dict[str, Any]:
+    """Return the condition that this still identifies the record; of what can't be read, that it is no claim."""
+    if isinstance(admitted, Absent):
+        return {"ConditionExpression": "attribute_not_exists(home)"}
+    return _unchanged(admitted and encoding.attributes_of(admitted))
+
+
+def _check(table: str, key: str, old: Admitted | Claim | Copy[Admitted] | None) -> dict[str, Any]:
     """Return the part of a transaction that fails unless what has this key is still `old`."""
     unchanged = _unchanged(old and encoding.attributes_of(old))
     return {"ConditionCheck": {"TableName": table, "Key": {"counter": {"S": key}}, **unchanged}}

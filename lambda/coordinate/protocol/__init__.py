@@ -34,6 +34,25 @@ again.
 A deleted counter keeps its register for ever, in an epoch without regions. Its limit lies at or above all that was
 minted. Every region has a held item of it. Created again, it begins the next epoch above that limit.
 
+Another home region
+-------------------
+The layouts table and its mirror are in the home region. A deployment in another region takes them over (`moves.py`).
+
+1. It finds the homes of before: each region has on record which one is the home, Pulumi's state has the first one, and
+   a claim names all that its writer knew.
+2. It claims each of them: in one transaction, a claim takes the place of `/admitted`, and the copy of the record is
+   marked, so that it proves nothing there any more. From then on, no register, no record and no copy of it is written
+   in that home, since each of these writes compares `/admitted`.
+3. It copies the last record, after its registers, into its own mirror. Of several records, that of the last term is the
+   last. From there, they are put back as after any loss of the layouts table.
+
+Who is killed, or was faster elsewhere, is followed in the same way: all that its claims name is claimed again. A claim
+names the two tables of the home that it is for. If one of them is still there, and there is no record of its term, it
+has led to nothing, and the record of before is the last. Otherwise there may have been a later one.
+If the last record may be in a home that doesn't answer, that is a loss, and its id is the same until the home has
+moved. Nothing is written before it is answered. Then every region must record the new home first, so there is one. The
+former home may come back with all it had: its register is of an earlier epoch than the items, so its limit is lost.
+
 The identity of tables
 ----------------------
 A recreated or restored table has another `TableId`. A register has the id of each region's table, and that of the
@@ -84,6 +103,9 @@ Why no integer is minted twice
     counter that left no trace begins above the answer, in an epoch above all that a warm function may have seen: epochs
     began less often than once a second, so the seconds since 1970 are above all of them.
 11. A lost limit is never guessed. An answer names one loss: what one run finds, before the answer is admitted.
+12. Of two homes, one changes registers at most. What a run of the former one still does in regions, it does by a
+    register that was copied: items are raised up to its limit, and opened by its epoch. What it fences, the next epoch
+    finds.
 
 What needs a bound in time
 --------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import count
 from typing import Any
 
@@ -14,6 +15,7 @@ from .epochs import left_of, lost_register
 from .model import (
     Absent,
     Admitted,
+    Claim,
     Copy,
     Deploy,
     DeploymentRecord,
@@ -27,11 +29,9 @@ from .model import (
     loss_id,
     where,
 )
+from .moves import at, check_age, claim_of, is_later, record_home, stays, take
 from .operations import Steps, one
 from .plan import beginning
-
-LATEST = 3 * 3600
-"""Seconds after which a deployment is too old to be admitted: far more than one lasts."""
 
 
 def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]:
@@ -50,7 +50,7 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
         admitted = yield from one(op.ReadAdmitted())  # first, or it could be of a record that wasn't there yet
         record = yield from one(op.ReadRecord())
         layouts_id = yield from one(op.DescribeLayouts())  # after the read, so it is this table's content
-        if record is None or record.layouts_id != layouts_id:
+        if record is None or record.layouts_id != layouts_id or isinstance(admitted, Claim):
             if isinstance(admitted, Absent):  # every write of a register compares it
                 raise refusals.stray_admitted()
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
@@ -58,10 +58,15 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             if copy is not None and copy.mirror_id == mirror_id:
                 put_back = replace(copy.original, layouts_id=layouts_id)
                 if (yield from _put_back(put_back, admitted, mirror_id)):
-                    yield [op.WriteRecord(record, put_back)]
+                    yield [op.WriteRecord(record, put_back, admitted)]
+                continue
+            if deployment is None:
+                stays(claim_of(admitted, copy))
+            last = (yield from take(deployment, run)) if deployment else (0, ())
+            if last is None:
                 continue
             try:
-                new = yield from _first(deployment, record, admitted, copy, layouts_id, mirror_id, token)
+                new = yield from _first(deployment, record, admitted, copy, layouts_id, mirror_id, token, *last)
             except Refused:
                 if (yield from one(op.ReadRecord())) == record:
                     raise
@@ -70,18 +75,23 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
                 return None
             if new is None:
                 continue
+            yield from record_home(new.desired.everywhere, new.term)
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers existed than the mirror has.
-            if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror_id)))):
+            if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror_id), admitted))):
                 continue
         elif admitted != record.admitted:
             new = record  # somebody has deleted what is beside the record, or changed it
-        elif deployment is None or record.desired.text == deployment.desired.text:
+        elif deployment is None:
+            return record
+        elif (yield from is_later(deployment.desired, record)) and (yield from take(deployment, run)) is None:
+            continue
+        elif record.desired.text == deployment.desired.text:
             return record
         elif record.token != deployment.follows:
             raise refusals.superseded(record.desired.regions)
         else:
-            yield from _check_age(deployment)
+            yield from check_age(deployment)
             yield from _check_floors(deployment.desired)
             if all(
                 isinstance(answer, Absent) for answer in (yield [*map(op.DescribeTable, deployment.desired.regions)])
@@ -97,12 +107,13 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
                 desired=deployment.desired,
                 reconciled=False,
             )
-        yield [op.WriteRecord(record, new)]
+        if not (yield from one(op.WriteRecord(record, new, admitted))) and isinstance(admitted, Absent):
+            raise refusals.stray_admitted()
     raise AssertionError  # it counts for ever
 
 
-def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: str) -> Steps[bool]:
-    """Put back every register that isn't this layouts table's. Return whether all are there, so that the record may be.
+def _put_back(record: DeploymentRecord, admitted: Admitted | Claim | None, mirror_id: str) -> Steps[bool]:
+    """Put back every register as its copy has it. Return whether all are there, so that the record may be.
 
     They come first: so no register is missing where the record is. What can't be read is left to who reads it next, and
     so is a register that has no copy.
@@ -114,16 +125,10 @@ def _put_back(record: DeploymentRecord, admitted: Admitted | None, mirror_id: st
     writes: list[op.Operation] = []
     for name, copy in copies.items():
         old = registers.get(name)
-        missing = old is None or (isinstance(old, Register) and old.layouts_id != layouts_id)
-        if missing and not isinstance(copy, Absent) and copy.mirror_id == mirror_id:
-            writes.append(op.WriteRegister(old, replace(copy.original, layouts_id=layouts_id), admitted))
+        if not isinstance(old, Absent) and not isinstance(copy, Absent) and copy.mirror_id == mirror_id:
+            new = replace(copy.original, layouts_id=layouts_id)
+            writes += [op.WriteRegister(old, new, admitted)] if old != new else []
     return all((yield writes))
-
-
-def _check_age(deployment: Deploy) -> Steps[None]:
-    now = yield from one(op.Clock())
-    if abs(now - deployment.requested) > LATEST:
-        raise refusals.outdated(deployment.requested, now)
 
 
 def _check_floors(desired: DesiredState) -> Steps[None]:
@@ -181,20 +186,21 @@ def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
 def _first(
     deployment: Deploy | None,
     record: DeploymentRecord | None,
-    admitted: Admitted | None,
+    admitted: Admitted | Claim | None,
     copy: Copy[DeploymentRecord] | None,
     layouts_id: str,
     mirror_id: str,
     token: str,
+    term: int,
+    silent: Sequence[str],
 ) -> Steps[DeploymentRecord | None]:
     """Return this layouts table's first record; None without a deployment, or if it must be looked for again.
 
     It is written only if every region has answered. If anything, anywhere, shows that there was a deployment, the
     register of every counter is lost, and that loss must be answered. Where registers don't say so yet, they are
-    written.
+    written. First the loss of `silent` homes must be answered, each of which may have a record. `term` is that of
+    this home.
     """
-    if deployment is not None:
-        yield from _check_age(deployment)
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     tables: dict[str, Scanned] = {"the layouts table": registers, "the mirror": copies}
     known = [each for each in (record, copy and copy.original) if each is not None]
@@ -217,8 +223,12 @@ def _first(
         if layouts and not isinstance(layouts, Absent)
     }
     traces = where({**tables, **scans, **found}, lambda _: True)
-    label = yield from one(op.DescribeStream())
-    if desired.first_layouts_label != desired.layouts_label or not label or not desired.layouts_label.endswith(label):
+    traces |= {f"the home region {home}": ("no answer",) for home in silent}
+    first = [at(desired.first_home, desired.home, read) for read in (op.DescribeStream(), op.ScanRegisters())]
+    label, shown = yield first
+    if Absent.UNREACHABLE in (label, shown) and desired.first_home not in silent:
+        return None  # it doesn't answer any more
+    if not label or shown or desired.first_layouts_label != f"{desired.first_home} {label}":
         traces[f"the layouts table of {desired.first_layouts_label}"] = ("Pulumi's state",)
     new = DeploymentRecord(
         layouts_id,
@@ -229,6 +239,7 @@ def _first(
         desired,
         first_epoch=max([1, *(each.first_epoch for each in known)]),
         first_base=max([1, *(each.first_base for each in known)]),
+        term=term + bool(silent),  # more than that of a home which takes a record from one that is silent here
     )
     if not traces:
         yield from _check_floors(desired)
@@ -236,6 +247,11 @@ def _first(
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
     shown = where({**tables, **scans}, lambda what: not isinstance(what, Absent))
     names = sorted({*desired.counters, *shown})
+    least = highest(*(items_in(scans, name) for name in names))
+    answered = desired.recovery.loss if desired.recovery else ""
+    home_loss = f"loss-{sha256(' '.join(silent).encode()).hexdigest()[:16]}-{term}" if silent else ""
+    if home_loss and answered != home_loss:
+        raise refusals.lost_everything(layouts_id, traces, home_loss, least, another=bool(answered))
     lost = [each for name in names if _is_lost(each := registers.get(name), copies.get(name), layouts_id, mirror_id)]
     losses = {register.lost for register in lost}
     if len(lost) < len(names) or len(losses) > 1:  # whoever answers must know of all of them
@@ -246,20 +262,19 @@ def _first(
             if Absent.STRAY in stored[:2]:
                 raise refusals.stray(name, "the layouts table" if stored[0] is Absent.STRAY else "the mirror")
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
-            marked.append(lost_register(begun, loss_id(token, new), left_of(*stored), now))
+            marked.append(lost_register(begun, home_loss or loss_id(token, new), left_of(*stored), now))
         same = copy and Copy(copy.original.admitted, copy.mirror_id)
         written = yield [op.WriteRegister(registers.get(each.counter), each, admitted, same) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
         yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
         return None
     (loss,) = losses
-    if desired.recovery is None or desired.recovery.loss != loss:
-        least = highest(*(items_in(scans, name) for name in names))
-        raise refusals.lost_everything(layouts_id, traces, loss, least, another=desired.recovery is not None)
-    answered = _answer(desired.recovery, new, lost, scans)
+    if desired.recovery is None or answered != loss:
+        raise refusals.lost_everything(layouts_id, traces, loss, least, another=bool(answered))
+    new = _answer(desired.recovery, new, lost, scans)
     # Counters of which nothing was found at all may be begun later.
-    first_epoch = max([answered.first_epoch, *(register.epoch for register in lost)])
-    return replace(answered, first_epoch=first_epoch, first_base=max(answered.first_base, answered.above + 1))
+    first_epoch = max([new.first_epoch, *(register.epoch for register in lost)])
+    return replace(new, first_epoch=first_epoch, first_base=max(new.first_base, new.above + 1))
 
 
 def _is_lost(register: Any, copy: Any, layouts_id: str, mirror_id: str) -> bool:
@@ -278,18 +293,20 @@ def finish(record: DeploymentRecord, report: str | None, mirror_id: str) -> Step
     """
     while True:
         copy = yield from one(op.ReadRecordCopy())  # before the record, or an older record could replace a newer copy
+        admitted = yield from one(op.ReadAdmitted())
+        stays(admitted)
         present = yield from one(op.ReadRecord())
         layouts_id, present_mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
         if present_mirror_id != mirror_id:
             raise refusals.lost_meanwhile("mirror")
-        if present is None or present.token != record.token or layouts_id != record.layouts_id:
+        if present is None or admitted != record.admitted or layouts_id != record.layouts_id:
             raise refusals.superseded(present.desired.regions if present else ())
         done = present
         if report is not None:  # then nothing is lost any more
             done = replace(present, reconciled=True, report=report, answered="", above=0)
         if present != done:
-            yield [op.WriteRecord(present, done)]
+            yield [op.WriteRecord(present, done, admitted)]
         elif copy != Copy(done, mirror_id):
-            yield [op.WriteRecordCopy(copy, Copy(done, mirror_id))]
+            yield [op.WriteRecordCopy(copy, Copy(done, mirror_id), admitted)]
         else:
             return done

@@ -10,6 +10,9 @@ from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform
 from global_integers_core.lattice import Layout
 from global_integers_core.names import camel
 
+TAKEN = " > "
+"""Between the claim of who has taken a record's copy, and the id of its mirror."""
+
 MAX_PAST = 40
 """How many past layouts are kept in the regions. Nothing that a scan reads has them."""
 
@@ -68,6 +71,16 @@ class DesiredState:
     """All of it as JSON. Two desired states are the same if their texts are."""
 
     @property
+    def home(self) -> str:
+        """The home region."""
+        return self.layouts_label.partition(" ")[0]
+
+    @property
+    def first_home(self) -> str:
+        """The home region at the first `up`."""
+        return self.first_layouts_label.partition(" ")[0]
+
+    @property
     def everywhere(self) -> tuple[str, ...]:
         """The regions of the layout, and the leaving ones."""
         return (*self.regions, *self.leaving)
@@ -91,6 +104,24 @@ class Admitted(NamedTuple):
 
     layouts_id: str
     token: str
+
+
+class Claim(NamedTuple):
+    """Says which region is the home, or is about to be.
+
+    In another home, it stands in place of an `Admitted`, so that nobody writes there. Regions have it on record, too.
+    """
+
+    home: str
+    term: int = 0
+    """What `DeploymentRecord.term` is to be there."""
+    token: str = ""
+    """The run's that has written it into another home."""
+    others: tuple[str, ...] = ()
+    """All homes that this run knew: one of them has the last record."""
+    tables: tuple[str, ...] = ()
+    """The ids of the layouts table and the mirror of the new home: if one of them is still there, and there is no
+    record of this term, there was never one."""
 
 
 @lru_cache(maxsize=4)
@@ -132,6 +163,8 @@ class DeploymentRecord:
     """The epoch with which a counter begins of which nothing is found: after a loss, above all that anyone has seen."""
     first_base: int = 1
     """The smallest integer of such a counter."""
+    term: int = 0
+    """1, 2, 3, … for each region that becomes the home. Of several homes' records, the one of the last term counts."""
 
     @property
     def admitted(self) -> Admitted:
@@ -195,7 +228,8 @@ class Register:
 class Copy(Generic[T]):
     """A register or the record as the mirror has it, with the id of the mirror's table in which it was written.
 
-    The record's is written after those of all registers: so it proves that the mirror is whole.
+    The record's is written after those of all registers: so it proves that the mirror is whole. Where another region
+    has taken it, the claim stands before the id, as JSON, and it proves nothing here any more.
     """
 
     original: T
@@ -281,6 +315,10 @@ def loss_id(run: str, record: DeploymentRecord) -> str:
 
 class Refused(Exception):
     """The coordinator stops. The message says what was found, where, and what to do."""
+
+
+class Elsewhere(Refused):
+    """The home region is another one by now."""
 
 
 class TooMany(Refused):

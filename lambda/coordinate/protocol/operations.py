@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from global_integers_core.lattice import Layout
 
-from .model import Admitted, Copy, DeploymentRecord, Frozen, Ids, Item, Items, ItemState, Register
+from .model import Absent, Admitted, Claim, Copy, DeploymentRecord, Frozen, Ids, Item, Items, ItemState, Register
 
 T = TypeVar("T")
 
@@ -60,14 +60,18 @@ class ReadRecord(Operation):
 
 
 class ReadAdmitted(Operation):
-    """Read what identifies the record. Answer: the Admitted, or None. It is small, however large the record is."""
+    """Read what identifies the record. Answer: the Admitted, a Claim, None, or `STRAY`. It is small."""
 
 
 class WriteRecord(Operation):
-    """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
+    """Write the record, and what identifies it beside it. Condition: they are still `old` and `admitted`.
+
+    Of an `admitted` that can't be read, the condition is that it is no claim.
+    """
 
     old: DeploymentRecord | None
     new: DeploymentRecord
+    admitted: Admitted | Claim | Absent | None
 
 
 class ReadRecordCopy(Operation):
@@ -75,10 +79,21 @@ class ReadRecordCopy(Operation):
 
 
 class WriteRecordCopy(Operation):
-    """Write the mirror's copy of the record. Condition: it is still `old`."""
+    """Write the mirror's copy of the record. Condition: it is still `old`, and the record's identity `admitted`."""
 
     old: Copy[DeploymentRecord] | None
     new: Copy[DeploymentRecord]
+    admitted: Admitted | Claim | None
+
+
+class WriteClaim(Operation):
+    """Write a claim, and mark the mirror's copy of the record as taken. Condition: both are still as they were read."""
+
+    old: Admitted | Claim | None
+    new: Claim
+    copy: Copy[DeploymentRecord] | None
+    taken: Copy[DeploymentRecord] | None
+    """None if there is neither record nor copy: then the mirror isn't written."""
 
 
 class ReadRegister(Operation):
@@ -95,7 +110,7 @@ class WriteRegister(Operation):
 
     old: Register | None
     new: Register
-    admitted: Admitted | None
+    admitted: Admitted | Claim | None
     copy: Copy[Admitted] | Literal["any"] | None = "any"
 
 
@@ -139,7 +154,20 @@ class ReadRecorded(Operation):
     counter: str
 
 
-OnRecord = RecordLayouts | ReadRecorded
+class RecordHome(Operation):
+    """Record in a region that this is the home. Condition: no later term is on record, nor another home."""
+
+    region: str
+    term: int
+
+
+class ReadHome(Operation):
+    """Read which home region a region has on record. Answer: a Claim, or None."""
+
+    region: str
+
+
+OnRecord = RecordLayouts | ReadRecorded | RecordHome | ReadHome
 """What a region can do without. If nobody may use its receipts table, that counts as `GONE`."""
 
 
@@ -213,6 +241,14 @@ class ScanItems(Operation):
 
     region: str
     patient: bool = False
+
+
+class AtHome(Operation):
+    """Carry out an operation in a region that is or was the home region, too. Answer: as there, or as in a region."""
+
+    region: str
+    operation: Operation
+    patient: bool = True
 
 
 class Parallel(Frozen):

@@ -11,6 +11,7 @@ from . import operations as op
 from . import refusals
 from .epochs import apply_register, begin_next_epoch, hold_items, left_of, lost_register, recover
 from .model import Absent, Copy, DeploymentRecord, Item, Refused, Register, loss_id
+from .moves import stays
 from .operations import Observation, Steps, one, read_items
 from .plan import Apply, Asked, Change, End, Gone, Hold, Lost, MustAnswer, Reconciled, Unanswered, beginning, plan
 
@@ -218,8 +219,9 @@ def _admitted() -> Steps[DeploymentRecord]:
     """Return the record that was admitted last, which isn't the one that this run carries out."""
     record = yield from one(op.ReadRecord())
     admitted = yield from one(op.ReadAdmitted())
+    stays(admitted)
     if record is None:
         raise refusals.lost_meanwhile("layouts table")
     if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
-        yield [op.WriteRecord(record, record)]
+        yield [op.WriteRecord(record, record, admitted)]
     return record

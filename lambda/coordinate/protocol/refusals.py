@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY
 
-from .model import Item, Items, Recovery, Refused, Register, TooMany, highest
+from .model import Elsewhere, Item, Items, Recovery, Refused, Register, TooMany, highest
 
 NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
@@ -42,9 +42,10 @@ def lost_everything(
     named = "The loss in `recovery` is another one. " if another else ""
     return Refused(
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
-        "deployment: both tables were lost, or the home region was changed, or a destroy was interrupted. If "
-        "`aws:region` was changed, set it back; if the stack was to be destroyed, finish that. Otherwise, regions go "
-        f"on minting what they still have. {named}{todo}{found}"
+        "deployment: both tables were lost, or the home region of before doesn't answer, or a destroy was interrupted. "
+        "If that home region may answer again, wait for it; if a table there is gone, deploy with "
+        "`--refresh`; if the stack was to be destroyed, finish that. Meanwhile, regions go on "
+        f"minting what they still have. {named}{todo}{found}"
     )
 
 
@@ -129,6 +130,14 @@ def stray_admitted() -> Refused:
     return Refused(
         f"The item {ADMITTED_KEY} of the layouts table can't be read: an attribute is missing or wrong. Delete it, and "
         f"deploy again: the coordinator puts it back with the record. {NOTHING_CHANGED}"
+    )
+
+
+def elsewhere(home: str) -> Elsewhere:
+    """Return the refusal of whatever is asked of a former home region."""
+    return Elsewhere(
+        f"The home region is {home} by now, or is about to be. Set `aws:region` to it and deploy, or ask the "
+        f"coordinator there. {NOTHING_CHANGED}"
     )
 
 

@@ -16,7 +16,8 @@ from . import operations as op
 from . import refusals
 from .admit import admit, finish
 from .history import record_layouts
-from .model import Absent, Deploy, DeploymentRecord, Frozen, Refused, Register, item_in
+from .model import Absent, Deploy, DeploymentRecord, Elsewhere, Frozen, Refused, Register, item_in
+from .moves import record_home
 from .operations import Observation, Parallel, Steps, one
 from .plan import Asked
 from .reconcile import Outcome, reconcile
@@ -97,11 +98,14 @@ def run(request: Run, token: str, result: RunResult) -> Steps[RunResult]:
             if not (yield from one(op.TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
                 return result
-            result.record = yield from admit(None, token)
-            if result.record is None:
-                result.skipped = "nothing is deployed"
-            else:
-                yield from _carry_on(result.record, token, result, wanted=False)
+            try:
+                result.record = yield from admit(None, token)
+                if result.record is None:
+                    result.skipped = "nothing is deployed"
+                else:
+                    yield from _carry_on(result.record, token, result, wanted=False)
+            except Elsewhere as elsewhere:
+                result.record, result.skipped = None, str(elsewhere)
         case Deploy():
             result.record = yield from admit(request, token)
             assert result.record is not None  # noqa: S101 (a deployment makes the record)
@@ -162,6 +166,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
     scan = result.scan = yield from scan_tables(record)
     result.outcomes |= scan.reconciled
+    yield from record_home(scan.outdated, record.term)
     refused = yield from _reconcile_each(scan.unreconciled, record, token, result, Asked())
     if scan.unrecorded:
         yield from _record_again(scan.unrecorded, record.desired.counters[0], result)

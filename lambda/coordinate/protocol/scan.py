@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from . import operations as op
 from .history import unrecorded
-from .model import Absent, Copy, DeploymentRecord, Item, Items, Register, Scanned, item_in, where
+from .model import Absent, Claim, Copy, DeploymentRecord, Item, Items, Register, Scanned, item_in, where
 from .operations import Observation, Steps, one
 from .plan import Gone, Reconciled, plan
 from .reconcile import Outcome
@@ -34,6 +34,8 @@ class TablesScan(NamedTuple):
     """The counters that some region can't mint, or whose register isn't in its place, though nothing was asked for."""
     stray: Mapping[str, tuple[str, ...]] = {}
     """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
+    outdated: tuple[str, ...] = ()
+    """The regions that have another term of the home region on record, or none."""
     unrecorded: tuple[str, ...] = ()
     """The regions in which the first counter's layouts aren't on record: their receipts table was lost."""
 
@@ -50,8 +52,11 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     # The first counter shows whether a region has its records of layouts.
     first = readable.get(desired.counters[0])
     asked = [op.ReadRecorded(region, first.counter) for region in first.regions] if first else []
-    answers = yield [*asked, *(op.DescribeTable(region) for region in regions)]
-    ids = dict(zip(regions, answers[len(asked) :], strict=True))
+    answers = yield [*asked, *map(op.DescribeTable, regions), *map(op.ReadHome, desired.everywhere)]
+    ids = dict(zip(regions, answers[len(asked) :], strict=False))
+    homes = dict(zip(desired.everywhere, answers[len(asked) + len(regions) :], strict=True))
+    terms = {region: its.term if isinstance(its, Claim) else its for region, its in homes.items()}
+    outdated = (region for region, term in terms.items() if term != record.term and not isinstance(term, Absent))
     recorded = dict(zip(first.regions if first else (), answers, strict=False))
     now = yield from one(op.Clock())
     tables = {"layouts": registers, "mirror": copies, **scans}
@@ -91,6 +96,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         todo,
         tuple(urgent) if record.reconciled else (),
         where(tables, lambda what: what is Absent.STRAY),
+        tuple(outdated),
         unrecorded(first.counter, scans, recorded) if first else (),
     )
 

@@ -30,8 +30,8 @@ def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
         "window": WINDOW,
         "scheduleMinutes": 5,
         "tableLabels": {},
-        "layoutsLabel": "layouts 1",
-        "firstLayoutsLabel": "layouts 1",
+        "layoutsLabel": "home layouts 1",
+        "firstLayoutsLabel": "home layouts 1",
         **settings,
     }
 

@@ -18,7 +18,7 @@ def begun(request: Run, name: str) -> SimulatedCoordinator:
 def deployment(world: CheckedWorld, regions: Sequence[str], name: str, **settings: Any) -> SimulatedCoordinator:
     """Return the run of a deployment whose preview reads what is admitted now."""
     follows = world.record.token if world.record else ""
-    asked = decoded(desired(regions, layouts_label=world.layouts.id, **settings))
+    asked = decoded(desired(regions, layouts_label=f"home {world.layouts.id}", **settings))
     return begun(Deploy(asked, follows, world.now), name)
 
 

@@ -14,6 +14,7 @@ from coordinate.protocol.model import DeploymentRecord, Refused
 from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
+    ReadAdmitted,
     ReadItem,
     ReadRecord,
     ReadRecorded,
@@ -94,6 +95,7 @@ def tables(record: DeploymentRecord | None = RECORD, item: Any = None, recorded:
         ReadRegister: None,
         ReadItem: item,
         ReadRecorded: recorded,
+        ReadAdmitted: record and record.admitted,
         ReadRecord: record,
         DescribeLayouts: "layouts 1",
         DescribeMirror: "mirror 1",

@@ -14,7 +14,6 @@ from unittest.mock import patch
 
 from coordinate.protocol import admit, epochs, plan, reconcile, run, scan
 from coordinate.protocol import operations as op
-from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import (
     Absent,
     Copy,
@@ -26,6 +25,7 @@ from coordinate.protocol.model import (
     Register,
     Scanned,
 )
+from coordinate.protocol.moves import LATEST
 
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.records import RECORD_KEY

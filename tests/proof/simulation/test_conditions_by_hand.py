@@ -8,23 +8,29 @@ from typing import Any
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Deploy, Refused
 from coordinate.protocol.operations import (
+    AtHome,
+    CarryOut,
     FenceItem,
     HoldItem,
     OpenItem,
     Operation,
     RaiseItem,
+    RecordHome,
     RecordLayouts,
+    WriteClaim,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
     WriteRegister,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.protocol.run import Create, Delete, RunResult
+from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun
 
+from global_integers_core.records import RECORD_KEY
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from proof.simulation.deployments import WINDOW, decoded, desired
+from proof.simulation.world import LAYOUTS, RECORD, Decoded, at_its_home
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
 
@@ -38,6 +44,8 @@ def deployment(
     floor: int | None = None,
     window: int = WINDOW,
     recovery: Mapping[str, Any] | None = None,
+    home: str = "",
+    first: str = "home layouts 1",
 ) -> SimulatedCoordinator:
     """Return the run of a deployment whose preview reads what is admitted now."""
     record, copy = world.record, world.record_copy
@@ -45,9 +53,18 @@ def deployment(
         record = copy.original
     follows = record.token if record else ""
     floors = {} if floor is None else {"*": floor}
-    label = world.layouts.id
+    home = home or world.home
+    world.make_home(home)
+    label = f"{home} {world.database.tables[home, LAYOUTS].id}"
     asked = desired(
-        regions, leaving, counters=counters, floors=floors, layouts_label=label, window=window, recovery=recovery
+        regions,
+        leaving,
+        counters=counters,
+        floors=floors,
+        layouts_label=label,
+        first=first,
+        window=window,
+        recovery=recovery,
     )
     return begun(Deploy(decoded(asked), follows, world.now), name)
 
@@ -56,6 +73,19 @@ def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult
     for region in regions:
         world.make_table(region)
     return deployment(world, regions, world.new_id("deployment"), leaving).finish(world.carry_out)
+
+
+def at(world: CheckedWorld, home: str) -> CarryOut:
+    """Return what carries out the operations of a run in this home region."""
+
+    def carry_out(operation: Operation) -> object:
+        world.at = home
+        try:
+            return world.carry_out(operation)
+        finally:
+            world.at = "home"
+
+    return carry_out
 
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> SimulatedCoordinator:
@@ -149,17 +179,66 @@ def late_copy(without: str | None) -> None:
 
 
 def late_record_copy(without: str | None) -> None:
-    """A copy of the record that arrives late would put back a deployment that was followed by another."""
+    """The copy of a record that another one was faster than would be put back in its place."""
     world = CheckedWorld(without)
-    copies = first_deployed(world, WriteRecordCopy)
-    deployed(world, "b")
-    for copy in copies:
-        world.carry_out(copy)
+    for region in "ab":
+        world.make_table(region)
+    faster, late = deployment(world, "b", "faster"), deployment(world, "a", "late")
+    run_to(late, WriteRecordCopy, world.carry_out)
+    run_to(faster, WriteRecord, world.carry_out)
+    step_all(late, world.carry_out)
+    step_all(faster, world.carry_out)
     world.lose("layouts", "recreated", Random(0))
     scheduled_run(world)
     record = world.record
     assert record is not None
-    assert record.desired.regions == ("b",), "the last deployment is forgotten"
+    assert record.desired.regions == ("b",), "the deployment that was admitted is forgotten"
+
+
+def late_copy_of_a_move(without: str | None) -> None:
+    """A home region that was claimed by the next one, before it had a record, would be a second one all the same."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    late = deployment(world, "ab", "late", home="h2")
+    run_to(late, WriteRecordCopy, at(world, "h2"))
+    deployment(world, "ab", "third", home="h3").finish(at(world, "h3"))
+    step_all(late, at(world, "h2"))
+    world.lose("layouts h2", "recreated", Random(0))
+    with suppress(Refused):
+        begun(ScheduledRun(), "second").finish(at(world, "h2"))
+    assert Decoded(world.database.tables["h2", LAYOUTS], RECORD).get(RECORD_KEY) is None, "there are two home regions"
+
+
+def late_claim(without: str | None) -> None:
+    """A claim that arrives late would stop the home region, and nobody would know a later one."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    late = deployment(world, "ab", "late", home="h2")
+    run_to(late, AtHome, at(world, "h2"))
+    while not any(isinstance(at_its_home(operation), WriteClaim) for *_, operation in late.todo):
+        late.step(at(world, "h2"))
+    deployed(world, "a")
+    deployment(world, "ab", "there", home="h3").finish(at(world, "h3"))
+    deployment(world, "ab", "and back", home="home").finish(at(world, "home"))
+    step_all(late, at(world, "h2"))
+    assert scheduled_run(world).skipped is None, "the home region has stopped"
+
+
+def two_first_homes(without: str | None) -> None:
+    """Two first deployments in two home regions would both begin, and know nothing of each other."""
+    world = CheckedWorld(without)
+    for region in "ab":
+        world.make_table(region)
+    world.make_home("h2")
+    label = f"h2 {world.database.tables['h2', LAYOUTS].id}"
+    late = deployment(world, "ba", "late", home="h2", first=label)  # another state of Pulumi
+    run_to(late, RecordHome, at(world, "h2"))
+    first = deployment(world, "ab", "first", home="home")
+    run_to(first, RecordHome, at(world, "home"))
+    first.finish(at(world, "home"))
+    with suppress(Refused):
+        late.finish(at(world, "h2"))
+    assert Decoded(world.database.tables["h2", LAYOUTS], RECORD).get(RECORD_KEY) is None, "there are two home regions"
 
 
 def late_raise(without: str | None) -> None:
@@ -331,6 +410,12 @@ BY_HAND: dict[str, tuple[Callable[[str | None], None], type[Exception]]] = {
     "WriteRegister: unchanged": (late_register, MintedTwice),
     "WriteCopy: unchanged": (late_copy, MintedTwice),
     "WriteRecordCopy: unchanged": (late_record_copy, AssertionError),
+    "WriteRecordCopy check of layouts: unchanged": (late_copy_of_a_move, AssertionError),
+    "WriteClaim: unchanged": (late_claim, AssertionError),
+    "RecordHome: attribute_not_exists(term) OR term < :term OR (term = :term AND home = :home)": (
+        two_first_homes,
+        AssertionError,
+    ),
     "HoldItem: that state": (late_hold, AssertionError),
     "HoldItem: unchanged": (late_first_hold, MintedTwice),
     "FenceItem: that state": (late_fence, MintedTwice),

@@ -38,8 +38,8 @@ class Noting(RandomSchedule):
         self.asked: dict[SimulatedCoordinator, str] = {}
         self.succeeded = Counter[str]()
 
-    def _start(self, request: Run) -> SimulatedCoordinator:
-        started = super()._start(request)
+    def _start(self, request: Run, home: str = "") -> SimulatedCoordinator:
+        started = super()._start(request, home)
         back = isinstance(request, Grant) and request.went_back
         self.asked[started] = "went back" if back else type(request).__name__
         return started

@@ -52,6 +52,7 @@ RECORDS = st.builds(
     above=INTEGERS,
     first_epoch=EPOCHS,
     first_base=INTEGERS,
+    term=EPOCHS,
 )
 PAST = st.none() | st.tuples(EPOCHS, INTEGERS)
 ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.booleans(), st.text(), past=PAST)

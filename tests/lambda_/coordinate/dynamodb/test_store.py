@@ -70,7 +70,7 @@ def test_what_is_too_large_to_be_stored_is_refused(store: Store) -> None:
     large = replace(RECORD, report="x" * 410_000)
 
     with pytest.raises(Refused, match=r"the home region's tables can't be used: .*[Ii]tem size"):
-        store.carry_out(WriteRecord(None, large))
+        store.carry_out(WriteRecord(None, large, None))
     assert store.carry_out(ReadRecord()) is None
 
 
@@ -160,7 +160,7 @@ def test_a_scan_reads_all_pages(stack: Stack, server: Server, store: Store) -> N
 
 
 def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store: Store) -> None:
-    store.carry_out(WriteRecord(None, RECORD))
+    store.carry_out(WriteRecord(None, RECORD, None))
     reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
     answered_by(server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is False
@@ -169,7 +169,7 @@ def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store:
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
 def test_a_transaction_that_was_throttled_or_met_another_is_retried(server: Server, store: Store, code: str) -> None:
-    store.carry_out(WriteRecord(None, RECORD))
+    store.carry_out(WriteRecord(None, RECORD, None))
     reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
     left = answered_by(
         server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)

@@ -61,6 +61,7 @@ def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
         "ScanItems": 2,
         "DescribeTable": 2,
         "ReadRecorded": 2,
+        "ReadHome": 2,
         "Clock": 1,
     }
 

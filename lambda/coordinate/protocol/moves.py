@@ -1,0 +1,182 @@
+"""Moves the home region: another one takes record and registers from tables in which nobody can change them any more.
+
+A claim stands in each former home in place of what identifies the record, which every write of a register, of the
+record and of its copy compares. So what is read after the claim is the last that was written. It is copied into the new
+home's mirror, the record last, and put back from there, as after any loss of a layouts table. Each region has on record
+which one is the home, so that a deployment finds what it moves.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from . import operations as op
+from . import refusals
+from .model import TAKEN, Absent, Admitted, Claim, Copy, Deploy, DeploymentRecord, DesiredState, Register
+from .operations import Steps, one
+
+
+class _Left(NamedTuple):
+    """What a region has that is or was the home, or began to be."""
+
+    admitted: Admitted | Claim | None
+    claim: Claim | None
+    record: DeploymentRecord | None
+    """Of those that its tables prove, the one of the last term."""
+    seen: int
+    """The last term of all records that are there, proven or not."""
+    copy: Copy[DeploymentRecord] | None
+    layouts_id: str
+    mirror_id: str
+
+
+LATEST = 3 * 3600
+"""Seconds after which a deployment is too old to be admitted: far more than one lasts."""
+
+
+def check_age(deployment: Deploy) -> Steps[None]:
+    """Refuse a deployment that is too old."""
+    now = yield from one(op.Clock())
+    if abs(now - deployment.requested) > LATEST:
+        raise refusals.outdated(deployment.requested, now)
+
+
+def stays(admitted: Admitted | Claim | Absent | None) -> None:
+    """Raise `Elsewhere` if another region is the home."""
+    if isinstance(admitted, Claim):
+        raise refusals.elsewhere(admitted.home)
+
+
+def claim_of(admitted: Any, copy: Copy[DeploymentRecord] | None) -> Claim | None:
+    """Return the claim of another home. If the layouts table was lost, its mark is still in the mirror."""
+    if isinstance(admitted, Claim) or copy is None or TAKEN not in copy.mirror_id:
+        return admitted if isinstance(admitted, Claim) else None
+    return Claim(*json.loads(copy.mirror_id.rpartition(TAKEN)[0]))
+
+
+def record_home(regions: Sequence[str], term: int) -> Steps[None]:
+    """Have regions record this home, in this term. Raise `Elsewhere` if one knows a later home."""
+    answers = yield [op.RecordHome(region, term) for region in regions]
+    if False in answers:
+        stays((yield from one(op.ReadHome(regions[answers.index(False)]))))
+
+
+def is_later(desired: DesiredState, record: DeploymentRecord) -> Steps[bool]:
+    """Return whether a region knows a later home than that of this record."""
+    known = yield [*map(op.ReadHome, desired.everywhere)]
+    return any(isinstance(each, Claim) and each.term > record.term for each in known)
+
+
+def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None]:
+    """Claim every other home. Then copy the last record, with its registers, into this one's mirror.
+
+    Return None if there is more to see. If no table proves the last record, return how often the home has moved then,
+    and the homes that don't answer. No other run has the random `run`.
+
+    Raises:
+        Refused: the deployment is outdated, or something that can't be read is in the way.
+    """
+    desired, here = deployment.desired, deployment.desired.home
+    answers = yield [*map(op.ReadHome, desired.everywhere)]
+    known = [each for each in answers if isinstance(each, Claim)]
+    left = yield from _all_left([here, desired.first_home, *(each.home for each in known)])
+    found = {home: its for home, its in left.items() if its}
+    records = {home: its.record for home, its in found.items() if its.record}
+    source = max(records, key=lambda home: records[home].term, default=here)
+    claims = [its.claim for its in found.values() if its.claim]
+    unseen = max([0, *(each.term for each in known), *(each.term - _is_void(each, found) for each in claims)])
+    last = records[source] if source in records and records[source].term >= unseen else None
+    if last is None or desired.text != last.desired.text:
+        yield from check_age(deployment)
+        if last and last.token != deployment.follows:
+            raise refusals.superseded(last.desired.regions)
+    term = 1 + (last.term if last else unseen)
+    tables = (found[here].layouts_id, found[here].mirror_id)
+    claim = Claim(here, term, run, tuple(sorted(left)), tables)
+    # This home, too: its claim leads to the others; and it may be one that was given up, and is back with all it had.
+    unclaimed = {home: its for home, its in found.items() if its.admitted != claim and (last or len(found) > 1)}
+    silent = sorted(left.keys() - found.keys())
+    if last is None and (silent or not unclaimed):
+        known += [*claims, *(Claim(home, its.seen) for home, its in found.items())]
+        return max([1, *(each.term + (each.home != here) for each in known)]), silent
+    if unclaimed:
+        writes = [op.WriteClaim(its.admitted, claim, its.copy, _taken(its, claim)) for its in unclaimed.values()]
+        yield [at(home, here, write) for home, write in zip(unclaimed, writes, strict=True)]
+    elif last:
+        yield from _copy(source, here, found, replace(last, term=term))
+    return None
+
+
+def _copy(source: str, here: str, found: Mapping[str, _Left], record: DeploymentRecord) -> Steps[None]:
+    """Copy a record of `source`, after its registers, into the mirror here."""
+    its, own = found[source], found[here]
+    reads = (at(source, here, op.ScanRegisters()), at(source, here, op.ScanCopies()), op.ScanCopies())
+    answers: Any = yield reads
+    # After the scan: so nobody else has put a later copy there.
+    if Absent.UNREACHABLE in answers or (yield from one(op.ReadAdmitted())) != own.admitted:
+        return
+    registers, copies, mine = answers
+    by_layouts = record.layouts_id == its.layouts_id  # else the mirror alone proves the record, and they may be older
+    latest: dict[str, Register] = {}
+    for name in {**registers, **copies}:
+        register, copy = registers.get(name), copies.get(name)
+        if by_layouts and isinstance(register, Register) and register.layouts_id == its.layouts_id:
+            latest[name] = register
+        proven = isinstance(copy, Copy) and copy.mirror_id == its.mirror_id
+        if proven and (name not in latest or copy.original.is_ahead_of(latest[name])):
+            latest[name] = copy.original
+        if name in latest and mine.get(name) is Absent.STRAY:
+            raise refusals.stray(name, "the mirror")
+    if all((yield [op.WriteCopy(mine.get(name), Copy(each, own.mirror_id)) for name, each in latest.items()])):
+        yield [op.WriteRecordCopy(own.copy, Copy(record, own.mirror_id), own.admitted)]
+
+
+def at(home: str, here: str, operation: op.Operation) -> op.Operation:
+    """Return what carries an operation out in a home that may be another one than this."""
+    return operation if home == here else op.AtHome(home, operation)
+
+
+def _all_left(named: Sequence[str]) -> Steps[dict[str, _Left | None]]:
+    """Return what is left in these homes, the first of which is this one, and in all to which claims lead.
+
+    None of one that doesn't answer, or of which a table is gone.
+    """
+    left: dict[str, _Left | None] = {}
+    homes = [*named]
+    for home in homes:
+        if home not in left:
+            its = left[home] = yield from _left_in(home, named[0])
+            homes += [its.claim.home, *its.claim.others] if its and its.claim else []
+    return left
+
+
+def _left_in(home: str, here: str) -> Steps[_Left | None]:
+    found: list[Any] = []
+    for read in (op.ReadAdmitted(), op.ReadRecord(), op.ReadRecordCopy(), op.DescribeLayouts(), op.DescribeMirror()):
+        found += yield [at(home, here, read)]
+    admitted, record, copy, layouts_id, mirror_id = found
+    if {Absent.UNREACHABLE, Absent.GONE}.intersection(found):
+        return None
+    if admitted is Absent.STRAY:
+        raise refusals.stray_admitted()
+    proven = record if record and record.layouts_id == layouts_id else None
+    copied = copy.original if copy and copy.mirror_id.rpartition(TAKEN)[2] == mirror_id else None
+    if copied and (proven is None or copied.term > proven.term):
+        proven = copied
+    seen = max(record.term if record else 0, copy.original.term if copy else 0)
+    return _Left(admitted, claim_of(admitted, copy), proven, seen, copy, layouts_id, mirror_id)
+
+
+def _is_void(claim: Claim, found: Mapping[str, _Left]) -> bool:
+    """Return whether a claim has led to nothing, as the tables show to which the record would have been written."""
+    its = found.get(claim.home)
+    if its is None or not {its.layouts_id, its.mirror_id}.intersection(claim.tables):
+        return False
+    return its.record is None or its.record.term < claim.term
+
+
+def _taken(its: _Left, claim: Claim) -> Copy[DeploymentRecord] | None:
+    """Return the copy of the record marked with a claim: it proves nothing any more where it is."""
+    copy = its.copy or (its.record and Copy(its.record, ""))
+    return copy and Copy(copy.original, f"{json.dumps(claim)}{TAKEN}{copy.mirror_id.rpartition(TAKEN)[2]}")
