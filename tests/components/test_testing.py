@@ -23,6 +23,11 @@ from local.engine import deploy
 from local.engine.program import _event_loop, _finished
 from local.server import aws_server
 
+pytestmark = pytest.mark.filterwarnings(
+    # Pulumi's threads leave their loops open. Where one is collected after its own sockets, it can't be closed either.
+    "ignore:Exception ignored in. <function BaseEventLoop:pytest.PytestUnraisableExceptionWarning"
+)
+
 TWO = ["us-east-1", "eu-west-1"]
 
 
