@@ -207,14 +207,14 @@ class CheckedWorld(World):
         """
         self._back_up(name)
         content = random.choice(self.backups[name] or [{}])
-        at_home = place_of(name)[1] in (LAYOUTS, MIRROR)
-        self.home_lost += at_home
+        homes = place_of(name)[1] in (LAYOUTS, MIRROR)
+        self.home_lost += homes
         self.delete(name)
         if how != "gone":
             self.make(name).items |= content if how == "restored" else {}
         if name.startswith(RECEIPTS):
             self.unrecorded.add(name.removeprefix(f"{RECEIPTS} "))
-        elif how == "restored" and not at_home:
+        elif how == "restored" and not homes:
             self.restored[name] = self.now
             self.forgotten[name] = self.epochs
 

@@ -64,22 +64,27 @@ def record_home(regions: Sequence[str], term: int) -> Steps[None]:
 
 def is_later(desired: DesiredState, record: DeploymentRecord) -> Steps[bool]:
     """Return whether a region knows a later home than that of this record."""
-    known = yield [*map(op.ReadHome, desired.everywhere)]
-    return any(isinstance(each, Claim) and each.term > record.term for each in known)
+    known = yield from _known(desired)
+    return any(each.term > record.term for each in known)
+
+
+def _known(desired: DesiredState) -> Steps[list[Claim]]:
+    """Return what regions have on record about the home. One that has nothing, or doesn't answer, is left out."""
+    answers = yield [*map(op.ReadHome, desired.everywhere)]
+    return [each for each in answers if isinstance(each, Claim)]
 
 
 def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None]:
     """Claim every other home. Then copy the last record, with its registers, into this one's mirror.
 
-    Return None if there is more to see. If no table proves the last record, return how often the home has moved then,
-    and the homes that don't answer. No other run has the random `run`.
+    Return None if there is more to see. If no table proves the last record, return the term of this home's first
+    record, and the homes that don't answer. No other run has the random `run`.
 
     Raises:
         Refused: the deployment is outdated, or something that can't be read is in the way.
     """
     desired, here = deployment.desired, deployment.desired.home
-    answers = yield [*map(op.ReadHome, desired.everywhere)]
-    known = [each for each in answers if isinstance(each, Claim)]
+    known = yield from _known(desired)
     left = yield from _all_left([here, desired.first_home, *(each.home for each in known)])
     found = {home: its for home, its in left.items() if its}
     records = {home: its.record for home, its in found.items() if its.record}
@@ -152,6 +157,7 @@ def _all_left(named: Sequence[str]) -> Steps[dict[str, _Left | None]]:
 
 
 def _left_in(home: str, here: str) -> Steps[_Left | None]:
+    """Return what is left in one home; None if it doesn't answer, or if one of its tables is gone."""
     found: list[Any] = []
     for read in (op.ReadAdmitted(), op.ReadRecord(), op.ReadRecordCopy(), op.DescribeLayouts(), op.DescribeMirror()):
         found += yield [at(home, here, read)]

@@ -51,7 +51,7 @@ def moved(world: CheckedWorld, home: str, name: str = "") -> None:
     check_reconciled(world, result)
 
 
-def kills(lost: str) -> Iterator[tuple[CheckedWorld, int]]:
+def kills(lost: str) -> Iterator[CheckedWorld]:
     """Kill a move after each of its steps, with the rest of its batch carried out late, or not. Lose a table then."""
     for step in range(STEPS):
         for late in (False, True):
@@ -68,13 +68,13 @@ def kills(lost: str) -> Iterator[tuple[CheckedWorld, int]]:
                 if kind_of(operation) == "writes" and (not lost or not isinstance(operation, op.WriteCopy)):
                     with suppress(Refused):
                         at(world, NEXT)(operation)
-            yield world, step
+            yield world
     raise AssertionError("a move has more steps")
 
 
 @pytest.mark.parametrize("then", [NEXT, HOME, THIRD])
 def test_killed_after_any_step_it_is_repeated_reverted_or_goes_elsewhere(then: str) -> None:
-    for world, _ in kills(""):
+    for world in kills(""):
         moved(world, then)
         with suppress(Refused):
             begun(ScheduledRun(), "schedule").finish(at(world, HOME))
@@ -84,13 +84,13 @@ def test_killed_after_any_step_it_is_repeated_reverted_or_goes_elsewhere(then: s
 @pytest.mark.parametrize("lost", [LAYOUTS, MIRROR, at_home(LAYOUTS, NEXT), at_home(MIRROR, NEXT)])
 @pytest.mark.parametrize("then", [NEXT, HOME])
 def test_killed_after_any_step_one_table_may_be_lost(lost: str, then: str) -> None:
-    for world, _ in kills(lost):
+    for world in kills(lost):
         moved(world, then)
 
 
 def test_a_move_that_was_killed_needs_no_record_of_the_regions() -> None:
     """The first home has the claim, with all that is needed to go on."""
-    for world, _ in kills(""):
+    for world in kills(""):
         for region in REGIONS:
             world.lose(f"receipts {region}", "recreated", Random(0))
         moved(world, NEXT)
