@@ -36,7 +36,8 @@ class PythonFunction(pulumi.ComponentResource):
 
     `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
     `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
-    `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
+    `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`, if that is given: whoever
+    takes a lost region out of Pulumi's state keeps the role there.
     """
 
     name: pulumi.Output[str]
@@ -73,6 +74,7 @@ class PythonFunction(pulumi.ComponentResource):
         log_retention_days: int,
         reserved_concurrency: int = -1,
         after: Sequence[pulumi.Resource] = (),
+        above: pulumi.Resource | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
@@ -87,7 +89,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.code = version_in(code)
         described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
         self.build = _digest([*described, dict(environment)])[:12]
-        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, self)
+        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above or self)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
                 [
@@ -244,6 +246,7 @@ def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Re
     """Register a role as a child of `parent`, for a service like `lambda.amazonaws.com`.
 
     Later changes of name and path are ignored: they would replace the role, and a function whose role is deleted stops.
+    A role is deleted with its policies, also with those that Pulumi doesn't know any more.
     """
     return aws.iam.Role(
         resource,
@@ -251,5 +254,6 @@ def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Re
         path=None if roles.path == "/" else roles.path,
         permissions_boundary=roles.permissions_boundary or None,
         assume_role_policy=trusting(service),
+        force_detach_policies=True,
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=["path", "name"]),
     )

@@ -10,6 +10,7 @@ from global_integers_core.lattice import places
 from global_integers_core.names import camel
 
 from .coordinator import Coordinator, CoordinatorArgs
+from .coordinator.deployment import FormerHome, former_home
 from .domain import Domain
 from .domain.capacity import capacity
 from .function import archive
@@ -64,16 +65,11 @@ class GlobalIntegers(pulumi.ComponentResource):
         settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        coordinator = Coordinator(f"{name}-coordinator", _coordinator_args(settings), opts=child)
+        former = former_home(settings.names, settings.home, settings.deployed, self)
+        coordinator = Coordinator(f"{name}-coordinator", _coordinator_args(settings, former), opts=child)
         deployed = self._waves(name, settings, coordinator)
         minting = {region: deployed[region].counter for region in settings.regions}
         ready = [resource for counter in minting.values() for resource in counter.ready]
-        reconciled = coordinator.reconcile(
-            desired_state_of(settings),
-            {region: each.table for region, each in minting.items()},
-            ready,
-            protect=settings.protect,
-        )
         if settings.budget:
             paid = dict.fromkeys((*settings.deployed, settings.home))
             budget(f"{name}-budget", settings.names.budget, settings.budget, paid, settings.alarm_emails, self)
@@ -99,8 +95,19 @@ class GlobalIntegers(pulumi.ComponentResource):
                 counter, mint = made.counter, made.counter.mint.role
                 writers = [coordinator.function.role, mint]
                 gateway = [gateways[region].role] if region in gateways else []
-                only_writers(f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter)
-                only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter)
+                policies = [
+                    only_writers(
+                        f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter
+                    ),
+                    only_writers(f"{name}-{region}-receipts-writers", region, counter.receipts, writers, counter),
+                ]
+                ready += policies if region in minting else []  # another home region has another role
+        reconciled = coordinator.reconcile(
+            desired_state_of(settings),
+            {region: each.table for region, each in minting.items()},
+            ready,
+            protect=settings.protect,
+        )
         aliases = {region: made.alias for region, made in deployed.items()}
         domain = None
         if settings.domain:
@@ -210,10 +217,11 @@ class _Deployed(NamedTuple):
     """After it, callers reach the new version."""
 
 
-def _coordinator_args(settings: Settings) -> CoordinatorArgs:
+def _coordinator_args(settings: Settings, former: FormerHome | None) -> CoordinatorArgs:
     return CoordinatorArgs(
         names=settings.names,
         home=settings.home,
+        former=former,
         kms_keys=settings.kms_keys,
         roles=settings.roles,
         protect=settings.protect,

@@ -21,7 +21,6 @@ class ResourceNames:
         self.mirror_table = f"{prefix}-mirror"
         self.mint_function = f"{prefix}-mint"
         self.coordinate_function = f"{prefix}-coordinate"
-        """The coordinator's role is called the same."""
         self.schedule_rule = f"{prefix}-schedule"
         self.gateway_api = f"{prefix}-gateway"
         self.domain_api = f"{prefix}-domain"
@@ -32,9 +31,17 @@ class ResourceNames:
         """Return the name of a region's health check, which is a tag. Health checks are global, as are roles."""
         return f"{self.domain_api}-{region}"
 
+    def dashboard(self, home: str) -> str:
+        """Return the name of the dashboard. Dashboards are global: that of another home region must be another one."""
+        return f"{self.prefix}-{home}"
+
     def alarm(self, key: str) -> str:
         """Return the name of an alarm (`MetricAlarm.name`). It is the same in every region."""
         return f"{self.prefix}-{key}"
+
+    def coordinate_role(self, home: str) -> str:
+        """Return the name of the coordinator's role: of another home region, it is another one."""
+        return f"{self.coordinate_function}-{home}"
 
     def mint_role(self, region: str) -> str:
         """Return the name of a minting function's role."""
@@ -44,10 +51,10 @@ class ResourceNames:
         """Return the name of a REST API's role."""
         return f"{self.gateway_api}-{region}"
 
-    def room(self, regions: Iterable[str], *, gateway: bool) -> int:
+    def room(self, home: str, regions: Iterable[str], *, gateway: bool) -> int:
         """Return how long the prefix may be, so that all roles in these regions get names that IAM takes."""
         role = self.gateway_role if gateway else self.mint_role  # the longer one
-        longest = max(map(len, (self.coordinate_function, *map(role, regions))))
+        longest = max(map(len, (self.coordinate_role(home), *map(role, regions))))
         return MAX_ROLE_NAME - longest + len(self.prefix)
 
 

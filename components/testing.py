@@ -26,7 +26,7 @@ from pulumi.runtime import MockCallArgs, MockResourceArgs
 
 from global_integers_core.lattice import MAX_INTEGER, places
 from global_integers_core.names import CHECK_COUNTER
-from global_integers_core.records import RECORD_KEY
+from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY
 
 __all__ = ["Mocks"]
 
@@ -40,7 +40,13 @@ OURS = "global-integers:index:"
 
 WHOLE = f"{OURS}GlobalIntegers"
 
+OF_THE_WHOLE = ("budget", "coordinator-")
+"""What its own resources are called, after its name."""
+
 INVOCATION = "aws:lambda/invocation:Invocation"
+
+OUR_KEYS = (RECORD_KEY, ADMITTED_KEY, HOME_KEY)
+"""Of the items that the program reads."""
 
 
 class Mocks(pulumi.runtime.Mocks):
@@ -85,7 +91,7 @@ class Mocks(pulumi.runtime.Mocks):
         self.resources.append(args)
         inputs = cast("dict[str, Any]", args.inputs)
         if args.typ.startswith(OURS):
-            self._parts.append(f"{args.name}-budget" if args.typ == WHOLE else f"{args.name}-")
+            self._parts += [f"{args.name}-{each}" for each in (OF_THE_WHOLE if args.typ == WHOLE else ("",))]
             return "", inputs
         if not args.name.startswith(tuple(self._parts)):
             if self._others is not None:
@@ -102,8 +108,8 @@ class Mocks(pulumi.runtime.Mocks):
         """Return what a provider function returns, or its failures. Pulumi calls this."""
         self.calls.append(args)
         asked = cast("dict[str, Any]", args.args)
-        if args.token == "aws:dynamodb/getTableItem:getTableItem" and RECORD_KEY in asked.get("key", ""):  # noqa: S105
-            return _failed(f"reading DynamoDB Table Item ({asked['tableName']}|{RECORD_KEY}): empty result")
+        if args.token == "aws:dynamodb/getTableItem:getTableItem" and any(key in asked["key"] for key in OUR_KEYS):  # noqa: S105
+            return _failed(f"reading DynamoDB Table Item ({asked['tableName']}|{asked['key']}): empty result")
         if args.token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             return self._zone(asked)
         return {} if self._others is None else cast("Any", self._others.call(args))

@@ -16,13 +16,7 @@ from ..names import MOVES, STAYS, ResourceNames
 from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
 from ..table import only_writers, table, use_keys
-from .deployment import (
-    at_home,
-    record_in,
-    request,
-    same_home,
-    unchanged_name,
-)
+from .deployment import FormerHome, record_in, request, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
 
@@ -95,6 +89,8 @@ class CoordinatorArgs:
 
     names: ResourceNames
     home: str
+    former: FormerHome | None
+    """The home region until now, if it is another one."""
     kms_keys: Mapping[str, str]
     """Region → the ARN of the key that encrypts its tables and logs, if not keys of AWS do."""
     roles: Roles
@@ -110,6 +106,9 @@ class CoordinatorArgs:
 
 class Coordinator(pulumi.ComponentResource):
     """The home region's tables, the coordinator, its schedule, and its runs at deployments that change something.
+
+    All of it is named after the home region, so that of another one is made beside it, and then this is deleted. What
+    is in no region stays above it: the witness, which stays for good, and the role.
 
     The coordinator is deployed before any minting function changes. Its new version checks itself before its aliases
     move to it. It checks a new version of each minting function, and moves that one's alias. In the end, it reconciles.
@@ -127,25 +126,26 @@ class Coordinator(pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions) -> None:
+        names, home, former, key = args.names, args.home, args.former, args.kms_keys.get(args.home, "")
+        base, name = name, f"{name}-{home}"
         super().__init__("global-integers:index:Coordinator", name, None, opts)
-        names, home, protect, key = args.names, args.home, args.protect, args.kms_keys.get(args.home, "")
-        self._name, self._home, self._default_counter = name, home, args.default_counter
+        self._name, self._home, self._former, self._default_counter = name, home, former, args.default_counter
+        # What a move makes is protected once it is the home: until then, the move may be given up.
+        protect = args.protect and former is None
         layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
-        arn = layouts.arn.apply(lambda arn: at_home(arn, home))
-        self._layouts_label = pulumi.Output.all(layouts.stream_label, arn).apply(lambda both: f"{home} {both[0]}")
+        self._layouts_label = layouts.stream_label.apply(lambda label: f"{home} {label}")
         self.witness = pulumi.Stash(
-            f"{name}-first-layouts",
+            f"{base}-first-layouts",
             input=self._layouts_label,
-            opts=pulumi.ResourceOptions(parent=self, protect=protect),
+            opts=pulumi.ResourceOptions(parent=opts.parent, protect=args.protect),
         )
         mirror = table(
             f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key, after=[self.witness]
         )
         # The ARN is unknown until the table exists. Until then nothing is read.
         read = partial(record_in, parent=self)
-        self._record = arn.apply(read)
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        self._copy = mirror.arn.apply(read)
+        self._record, self._copy = layouts.arn.apply(read), mirror.arn.apply(read)
         # Where one of these is refused, nothing that names a table is changed: no function, and no policy of one.
         layouts_name = pulumi.Output.all(layouts.name, self._record, self._copy).apply(
             lambda all_: unchanged_name(all_[0], names.layouts_table)
@@ -156,7 +156,7 @@ class Coordinator(pulumi.ComponentResource):
             kms_key=key,
             roles=args.roles,
             function_name=names.coordinate_function,
-            role_name=names.coordinate_function,
+            role_name=names.coordinate_role(home),
             handler="coordinate.handler.handler",
             code=archive("coordinate", "aws_client"),
             environment={
@@ -167,18 +167,31 @@ class Coordinator(pulumi.ComponentResource):
                 **args.environment,
             },
             own_environment={"LAYOUTS_TABLE": layouts_name, "MIRROR_TABLE": mirror.name},
-            statements=pulumi.Output.all(layouts.arn, mirror.arn, layouts_name).apply(
-                lambda known: [*_statements(names, *known[:2]), *use_keys([*args.kms_keys.values()])]
+            statements=pulumi.Output.all(layouts.arn, layouts_name).apply(
+                lambda known: [*_statements(names, known[0]), *use_keys([*args.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
             log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
+            above=opts.parent,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [layouts, mirror, self.function.policy]
-        if protect:
+        self._left: list[pulumi.Resource] = []
+        """What must be as it is wanted before the former home is claimed."""
+        if args.protect:
             for each, its in {"layouts": layouts, "mirror": mirror}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
+        if args.protect and former is not None:
+            # They were protected, so they are deleted by the next deployment. Until then, only this role writes there.
+            old, its_key = f"{base}-{former.region}", args.kms_keys.get(former.region, "")
+            make = partial(table, region=former.region, parent=self, protect=False, kms_key=its_key)
+            left = {
+                f"{old}-layouts": make(f"{old}-layouts", names.layouts_table, stream=True),
+                f"{old}-mirror": make(f"{old}-mirror", names.mirror_table),
+            }
+            for each, its in left.items():
+                self._left += [only_writers(f"{each}-writers", former.region, its, [self.function.role], self)]
         checked = self._invocation(
             "self",
             self.function.digest.apply(
@@ -284,15 +297,17 @@ class Coordinator(pulumi.ComponentResource):
         """
         event = request(
             self,
+            self._home,
             desired,
             self._record,
             self._copy,
             tables,
             protect=protect,
             layouts_label=self._layouts_label,
-            first_layouts_label=self.witness.output.apply(lambda first: same_home(first, self._home)),
+            first_layouts_label=self.witness.output,
+            former=self._former,
         )
-        result = self._invocation("reconcile", event, after).result
+        result = self._invocation("reconcile", event, [*after, *self._left]).result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
         return result.apply(json.loads)
@@ -328,7 +343,7 @@ def _agreed(result: Any) -> str:
     return result
 
 
-def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
+def _statements(names: ResourceNames, layouts_arn: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls.
 
     The regions' tables are named in any region: a region that leaves the layout must still be fenced when the
@@ -344,8 +359,9 @@ def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
     recorded = ["GetItem", "UpdateItem"]
     return [
-        allow([f"dynamodb:{action}" for action in registers], layouts_arn),
-        allow([f"dynamodb:{action}" for action in copies], mirror_arn),
+        # In any region: the home region may have been another one.
+        allow([f"dynamodb:{action}" for action in registers], f"{in_any_region}/{names.layouts_table}"),
+        allow([f"dynamodb:{action}" for action in copies], f"{in_any_region}/{names.mirror_table}"),
         allow([f"dynamodb:{action}" for action in items], f"{in_any_region}/{names.counters_table}"),
         allow([f"dynamodb:{action}" for action in recorded], f"{in_any_region}/{names.receipts_table}"),
         # With or without a qualifier: which of them AWS compares differs by action.

@@ -6,6 +6,7 @@ The coordinator admits a deployment only if it names the token in the record. So
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -14,8 +15,9 @@ import pulumi_aws as aws
 
 from global_integers_core.lattice import least_distance
 from global_integers_core.names import CHECK_COUNTER, NAMED
-from global_integers_core.records import RECORD_KEY
+from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY
 
+from ..names import ResourceNames
 from ..settings import SettingsError
 from ..settings.values import canonical
 
@@ -38,6 +40,8 @@ class StoredRecord:
     reconciled: bool
     counters: Mapping[str, Any]
     """Name → its `epoch` and `base`; empty until it is carried out."""
+    term: int
+    """Of its home region: 1, 2, 3, …"""
     windows: Mapping[str, int]
     """Name → its window, of the first counters by name, if it isn't the smallest one."""
 
@@ -60,6 +64,7 @@ def record_of(item: str, table: str) -> StoredRecord:
             desired=desired,
             reconciled=attributes["reconciled"]["BOOL"],
             counters=report.get("counters", {}),
+            term=int(attributes.get("term", {"N": "0"})["N"]),
             windows=report.get("windows", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -69,21 +74,33 @@ def record_of(item: str, table: str) -> StoredRecord:
         ) from error
 
 
-def event(desired: Mapping[str, Any], record: StoredRecord | None, copy: StoredRecord | None, now: int) -> str:
+def event(
+    desired: Mapping[str, Any],
+    record: StoredRecord | None,
+    copy: StoredRecord | None,
+    now: int,
+    former: StoredRecord | None = None,
+) -> str:
     """Return the event of a deployment, as canonical JSON. `now` is in seconds since 1970.
 
     If the record asks for the same, this is the event that it was admitted by. Where that has succeeded, Pulumi sees
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
     at any age. Otherwise the event is a new one. It follows the record, or its `copy` in the mirror, which is about to
-    be put back, if the layouts table has none, or one that was written in another table.
+    be put back, if the layouts table has none, or one that was written in another table; or the record of a `former`
+    home, if that is a later one.
     """
-    if record and record.desired["layoutsLabel"] == desired["layoutsLabel"]:
+    if record and last(record, former) is record and record.desired["layoutsLabel"] == desired["layoutsLabel"]:
         copy = record
         if record.desired == desired:
             return canonical({"desired": desired, "follows": record.follows, "requested": record.requested})
-    # After a loss, either may be an older one.
-    known = max((each for each in (copy, record) if each), key=lambda each: each.number, default=None)
+    # After a loss or a move, any of them may be an older one.
+    known = last(copy, record, former)
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
+
+
+def last(*records: StoredRecord | None) -> StoredRecord | None:
+    """Return the last of these records, which are of several tables and home regions."""
+    return max(filter(None, records), key=lambda each: (each.term, each.number), default=None)
 
 
 NO_RECORD = "the first deployment was interrupted, and is continued"
@@ -173,6 +190,12 @@ def _window(counter: str, record: StoredRecord) -> int:
     return record.windows.get(counter, record.desired["window"])
 
 
+def moves(former: str, home: str, *, protect: bool) -> str:
+    """Return what a deployment says that moves the home region."""
+    left = f" (what {former} has of it is unprotected now, and deleted by the next deployment)" if protect else ""
+    return f"home: {former} → {home}{left}"
+
+
 def without_home(record: StoredRecord) -> str:
     """Return how much each region can mint without the home region, by counter."""
     each = [f"{counter} {_window(counter, record):,}" for counter in sorted(record.counters)[:NAMED]]
@@ -186,6 +209,7 @@ def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
 
 def request(
     parent: pulumi.Resource,
+    home: str,
     desired: Mapping[str, Any],
     record: pulumi.Output[StoredRecord | None],
     copy: pulumi.Output[StoredRecord | None],
@@ -194,6 +218,7 @@ def request(
     protect: bool,
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
+    former: "FormerHome | None",
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
@@ -203,13 +228,18 @@ def request(
     `layouts_label` is the home region with the label of its layouts table, `first_layouts_label` what it was when the
     stack was first deployed.
     """
+    moved = former.record if former else None
     if protect:
-        record = record.apply(lambda record: _check_that_regions_leave(desired, record))
+        record = record.apply(lambda record: _check_that_regions_leave(desired, record, moved))
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
         record, copy, labels, layouts_label, first_layouts_label = resolved
-        if record:
+        if former:
+            record = former.record
+            what = changes({**desired, "tableLabels": labels}, record)
+            text = "; ".join(filter(None, [moves(former.region, home, protect=protect), what]))
+        elif record:
             text = changes({**desired, "tableLabels": labels}, record)
         elif copy:
             text = PUT_BACK
@@ -227,7 +257,7 @@ def request(
     def event_of(resolved: Sequence[Any]) -> str:
         record, copy, labels, layouts_label, first_layouts_label = resolved
         of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
-        return event({**desired, **of_tables}, record, copy, int(time.time()))
+        return event({**desired, **of_tables}, record, copy, int(time.time()), moved)
 
     if pulumi.runtime.is_dry_run():
         # What the deployment will create has no label yet, and no record.
@@ -238,12 +268,6 @@ def request(
     return pulumi.Output.all(record, copy, pulumi.Output.from_input(labels), layouts_label, first_layouts_label).apply(
         event_of
     )
-
-
-def same_home(label: str, home: str) -> str:
-    """Return the label of the first layouts table, or fail if it was not in the home region of the settings."""
-    _check_home(label.partition(" ")[0], home)
-    return label
 
 
 def unchanged_name(name: str, expected: str) -> str:
@@ -258,19 +282,6 @@ def unchanged_name(name: str, expected: str) -> str:
     return name
 
 
-def at_home(layouts_arn: str, home: str) -> str:
-    """Return the ARN of the layouts table, or fail if it is not in the home region of the settings."""
-    _check_home(layouts_arn.split(":")[3], home)
-    return layouts_arn
-
-
-def _check_home(first: str, home: str) -> None:
-    if first != home:
-        raise SettingsError(
-            f"aws:region: the home region was {first} and can't be moved to {home}; set it back to {first}"
-        )
-
-
 def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRecord | None]:
     """Return the record in the layouts table, or its copy in the mirror; None if the table has none."""
     found = aws.dynamodb.get_table_item_output(
@@ -281,6 +292,54 @@ def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRe
     )
     item = found.apply(lambda found: cast("str | None", found.item))
     return item.recover(_missing).apply(lambda item: record_of(item, table_arn.rpartition("/")[2]) if item else None)
+
+
+@dataclass(frozen=True)
+class FormerHome:
+    """The home region until now. It has the record of the last deployment."""
+
+    region: str
+    record: StoredRecord
+
+
+def former_home(
+    names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource
+) -> FormerHome | None:
+    """Return the home region until now, if it isn't the `home` of the settings; None if no record of it can be read.
+
+    It is known before any resource is registered, since those of another home region are others. Regions have on record
+    which one is the home, and so has a home that was claimed. They are asked only where `home` doesn't say that it is.
+    """
+
+    def read(table: str, region: str, key: str, named: str = "counter") -> str:
+        with suppress(Exception):  # there is no such table, or no such item, or the region doesn't answer
+            found = aws.dynamodb.get_table_item(
+                table_name=table,
+                region=region,
+                key=json.dumps({named: {"S": key}}),
+                opts=pulumi.InvokeOptions(parent=parent),
+            )
+            return str(found.item or "{}")
+        return "{}"
+
+    def claimed(item: str) -> tuple[int, str]:
+        attributes = json.loads(item)
+        return (int(attributes["term"]["N"]), attributes["home"]["S"]) if "home" in attributes else (0, "")
+
+    admitted = read(names.layouts_table, home, ADMITTED_KEY)
+    if admitted != "{}" and not claimed(admitted)[0]:
+        return None
+    known = {claimed(admitted), *(claimed(read(names.receipts_table, each, HOME_KEY, "receipt")) for each in regions)}
+    known |= {claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each not in ("", home)}
+    for _, region in sorted(known - {(0, "")}, reverse=True):
+        if region == home:
+            return None
+        tables = (names.layouts_table, names.mirror_table)
+        items = {each: read(each, region, RECORD_KEY) for each in tables}
+        record = last(*(record_of(item, each) for each, item in items.items() if item != "{}"))
+        if record:
+            return FormerHome(region, record)
+    return None
 
 
 def _missing(error: Exception) -> None:
@@ -294,8 +353,11 @@ def _missing(error: Exception) -> None:
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
-def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord | None) -> StoredRecord | None:
-    gone = _without(record.desired["regions"] if record else (), [*desired["regions"], *desired["leaving"]])
+def _check_that_regions_leave(
+    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
+) -> StoredRecord | None:
+    known = last(record, former)
+    gone = _without(known.desired["regions"] if known else (), [*desired["regions"], *desired["leaving"]])
     if gone:
         raise SettingsError(
             f"regions: {', '.join(gone)}: tables are protected here, so a region can't be removed before it has left. "

@@ -15,6 +15,8 @@ from .stack_metrics import StackMetrics
 class Monitoring(pulumi.ComponentResource):
     """The alarms in every region, and a dashboard if it is wanted. An alarm only notifies a topic of its own region.
 
+    What a region has of it are children of one component, so they can be taken out of Pulumi's state with it.
+
     `emails` get a topic in each region with alarms, which `kms_keys` encrypt, by region. `topics` are those of
     somebody else, by region too. `deployed` is the coordinator after its first run.
     """
@@ -34,17 +36,20 @@ class Monitoring(pulumi.ComponentResource):
         super().__init__("global-integers:index:Observability", name, None, opts)
         found, names, home = alarms(metrics), metrics.names, metrics.home
         self._name, self._metrics, self._deployed = name, metrics, deployed
-        self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
-
+        regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
+        of = "global-integers:index:RegionalObservability"
+        self._in = {
+            each: pulumi.ComponentResource(of, f"{name}-{each}", None, pulumi.ResourceOptions(parent=self))
+            for each in dict.fromkeys([*regions, *([home] if dashboard else [])])
+        }
         if dashboard:
             aws.cloudwatch.Dashboard(
-                f"{name}-dashboard",
-                dashboard_name=names.prefix,
+                f"{name}-{home}-dashboard",
+                dashboard_name=names.dashboard(home),
                 region=home,
                 dashboard_body=pulumi.Output.json_dumps(body(metrics)),
-                opts=self._child,
+                opts=self._child(home),
             )
-        regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
         own = {region: self._topic(region, emails, kms_keys.get(region)).arn for region in regions} if emails else {}
         heard = {region: [each[region] for each in (own, topics) if region in each] for region in regions}
         made = [(alarm, self._alarm(alarm, heard[alarm.metric.region])) for alarm in found]
@@ -52,41 +57,43 @@ class Monitoring(pulumi.ComponentResource):
         if joined:
             # It notifies nobody, since each of the joined alarms does: two of them must not be one message.
             aws.cloudwatch.CompositeAlarm(
-                f"{name}-any",
+                f"{name}-{home}-any",
                 alarm_name=names.alarm("any"),
                 region=home,
                 alarm_description=f"{names.prefix}: at least one of the coordinator's alarms is in ALARM. {MORE}",
                 alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(
                     lambda names: " OR ".join(f'ALARM("{each}")' for each in names)
                 ),
-                opts=self._child,
+                opts=self._child(home),
             )
         self.register_outputs({})
 
+    def _child(self, region: str, *after: pulumi.Resource) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(parent=self._in[region], depends_on=after, ignore_changes=STAYS)
+
     def _topic(self, region: str, emails: Iterable[str], kms_key: str | None) -> aws.sns.Topic:
-        suffix = "" if region == self._metrics.home else f"-{region}"
         topic = aws.sns.Topic(
-            f"{self._name}{suffix}-topic",
+            f"{self._name}-{region}-topic",
             name=self._metrics.names.alarms_topic,
             region=region,
             kms_master_key_id=kms_key,
-            opts=self._child,
+            opts=self._child(region),
         )
         for email in emails:
             aws.sns.TopicSubscription(
-                f"{self._name}{suffix}-mail-{email}",
+                f"{self._name}-{region}-mail-{email}",
                 region=region,
                 topic=topic.arn,
                 protocol="email",
                 endpoint=email,
-                opts=self._child,
+                opts=self._child(region),
             )
         return topic
 
     def _alarm(self, made: MetricAlarm, actions: Sequence[pulumi.Input[str]]) -> aws.cloudwatch.MetricAlarm:
         alarm, names, evaluation, region = made.alarm, self._metrics.names, made.evaluation, made.metric.region
         return aws.cloudwatch.MetricAlarm(
-            "-".join(filter(None, [self._name, region if alarm.every_region else "", made.name])),
+            f"{self._name}-{region}-{made.name}",
             name=names.alarm(made.name),
             region=region,
             alarm_description=made.text(names.prefix),
@@ -97,9 +104,7 @@ class Monitoring(pulumi.ComponentResource):
             threshold=evaluation.threshold,
             alarm_actions=[*actions],
             ok_actions=[*actions],
-            opts=pulumi.ResourceOptions(
-                parent=self, depends_on=[self._deployed] if alarm.after_deployment else None, ignore_changes=STAYS
-            ),
+            opts=self._child(region, *([self._deployed] if alarm.after_deployment else [])),
         )
 
 

@@ -111,7 +111,7 @@ def check_prefix(settings: Settings, findings: Findings) -> None:
     if not PREFIX.fullmatch(prefix):
         allowed = "may hold letters, digits, - and _ only, as a Lambda function's name"
         findings.wrong("prefix", prefix, allowed + instead)
-    room = settings.names.room(settings.deployed, gateway=settings.api_gateway)
+    room = settings.names.room(settings.home, settings.deployed, gateway=settings.api_gateway)
     if len(prefix) > room:
         findings.wrong(
             "prefix",

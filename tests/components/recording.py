@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from global_integers_core.records import RECORD_KEY
 from local.engine.program import Registration, Skipped
 
 from .aws_answers import GET_ZONE, INVOCATION, STASH, TABLE, answers
@@ -56,6 +57,7 @@ class Aws:
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         copy: the mirror's copy of it, likewise.
+        items: items of regions: (region, table without the prefix, key) → its attributes.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         first_layouts_label: what the state has kept as the label of the first layouts table.
         named: what the names of tables begin with in the state.
@@ -72,6 +74,7 @@ class Aws:
         continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
         copy: Mapping[str, Any] | None = None,
+        items: Mapping[tuple[str, str, str], Mapping[str, Any]] | None = None,
         labels: Mapping[str, str | None] | None = None,
         first_layouts_label: str | None = None,
         named: str | None = None,
@@ -87,6 +90,7 @@ class Aws:
         self._skipped: set[str] = set()
         self._record = record
         self._copy = copy
+        self._items = items or {}
         self._labels = labels or {}
         self._first_layouts_label = first_layouts_label
         self._named = named
@@ -99,12 +103,15 @@ class Aws:
             raise AssertionError(f"the program asks AWS: {token}")
         self.calls.append(dict(arguments))
         table: str = arguments["tableName"]
-        record = self._copy if table.endswith("-mirror") else self._record
-        if record is None:
-            raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): empty result")
-        if isinstance(record, str):
-            raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): {record}")
-        return {**arguments, "id": table, "item": json.dumps(record)}
+        (key,) = (value["S"] for value in json.loads(arguments["key"]).values())
+        named = table.rpartition("-")[2]
+        stored = {"layouts": self._record, "mirror": self._copy} if key == RECORD_KEY else {}
+        item = self._items.get((arguments["region"], named, key), stored.get(named))
+        if item is None:
+            raise ValueError(f"reading DynamoDB Table Item ({table}|{key}): empty result")
+        if isinstance(item, str):
+            raise ValueError(f"reading DynamoDB Table Item ({table}|{key}): {item}")
+        return {**arguments, "id": table, "item": json.dumps(item)}
 
     def _zone(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The zone of this id or name, as the provider returns it."""

@@ -107,7 +107,7 @@ MUST: dict[str, list[Request]] = {
         *requests("lambda:InvokeFunction", function("coordinate", HOME, "minting")),
         *logs("mint", OTHER),
     ],
-    "coordinate": [
+    f"coordinate-{HOME}": [
         *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DeleteItem DescribeTable", table("layouts")),
         *requests("dynamodb:GetItem PutItem Scan ConditionCheckItem DescribeTable", table("mirror")),
         *requests(
@@ -134,8 +134,8 @@ ALL: list[Request] = [
     *requests("lambda:InvokeFunction InvokeFunctionUrl GetAlias UpdateAlias", *MINTS, *COORDINATES, function("mint-2")),
     *requests("lambda:UpdateFunctionCode PublishVersion AddPermission", *MINTS, *COORDINATES),
     *(request for region in THREE for name in ("mint", "coordinate") for request in logs(name, region)),
-    *requests("iam:PassRole PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
-    *requests("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate"),
+    *requests("iam:PassRole PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate-{HOME}"),
+    *requests("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/{PREFIX}-coordinate-{HOME}"),
     *requests("kms:Decrypt", *KEYS.values()),
 ]
 
@@ -167,7 +167,7 @@ def test_only_open_counters_are_listed(named: Account) -> None:
 
 
 def test_the_coordinator_calls_what_callers_reach(account: Account) -> None:
-    coordinator = account.role(f"{PREFIX}-coordinate")
+    coordinator = account.role(f"{PREFIX}-coordinate-{HOME}")
 
     assert all(account.calls_url(coordinator, f"{PREFIX}-mint", region) for region in THREE)
 
@@ -213,7 +213,7 @@ def test_an_administrator_reads_and_may_take_the_policy_off(account: Account) ->
     assert refused(Account(Deployment(unprotected, {})), ADMINISTRATOR, writes) == [], "it is the policy that refuses"
 
 
-@pytest.mark.parametrize("name", [f"mint-{OTHER}", "coordinate", f"gateway-{OTHER}"])
+@pytest.mark.parametrize("name", [f"mint-{OTHER}", f"coordinate-{HOME}", f"gateway-{OTHER}"])
 def test_only_its_service_assumes_a_role(account: Account, name: str) -> None:
     own, others = ("apigateway", "lambda") if name.startswith("gateway") else ("lambda", "apigateway")
 
@@ -222,12 +222,12 @@ def test_only_its_service_assumes_a_role(account: Account, name: str) -> None:
         assert not account.trusts(f"{PREFIX}-{name}", caller)
 
 
-@pytest.mark.parametrize("role", [f"mint-{OTHER}", f"gateway-{OTHER}", "coordinate"])
+@pytest.mark.parametrize("role", [f"mint-{OTHER}", f"gateway-{OTHER}", f"coordinate-{HOME}"])
 def test_a_role_uses_its_regions_key_through_dynamodb(account: Account, role: str) -> None:
     caller = account.role(f"{PREFIX}-{role}")
     for region, key in KEYS.items():
         used = requests("kms:Decrypt Encrypt GenerateDataKey ReEncryptFrom DescribeKey", key)
-        others = [] if region == OTHER or role == "coordinate" else used
+        others = [] if region == OTHER or role == f"coordinate-{HOME}" else used
         assert refused(account, caller, used, kms__ViaService=f"dynamodb.{region}.amazonaws.com") == others
         assert refused(account, caller, used, kms__ViaService=f"s3.{region}.amazonaws.com") == used
 

@@ -1,6 +1,7 @@
 """The coordinator: a deployment reconciles the layout by it, and gives the URLs out afterwards; a schedule runs it."""
 
 import json
+import re
 
 import pulumi
 import pytest
@@ -26,7 +27,9 @@ from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
 TWO = THREE[:2]
-RECONCILE = "integers-coordinator-reconcile"
+AT = f"integers-coordinator-{HOME}"
+RECONCILE = f"{AT}-reconcile"
+OF_HOME = re.compile(rf"^{AT}|^integers-monitoring-{HOME}-(noRun|any)")
 WITNESS = "integers-coordinator-first-layouts"
 AT_HOME = 9 + 2 + 4 + 6
 """Its own and the policies of its tables, its aliases with their retries, and the regions' checks and releases."""
@@ -54,7 +57,7 @@ def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) 
     needed = {r.urn for r in (*deployment.of(FUNCTION), *deployment.of(TABLE)) if r.inputs["region"] != "us-west-2"}
 
     assert len(needed) == 4 + 8
-    needed.add(deployment.one(POLICY, role=f"{PREFIX}-coordinate", name="next").urn)
+    needed.add(deployment.one(POLICY, role=f"{PREFIX}-coordinate-{HOME}", name="next").urn)
     assert needed <= deployment.reconcile().dependencies
 
 
@@ -62,7 +65,7 @@ def test_no_region_waits_for_another_one_but_for_its_wave(leaving: Deployment) -
     """It changes when callers reach the new versions of the wave before, and its alias when its own wave is checked."""
     deployment = leaving
     own = {
-        r.urn: next((region for region in (*THREE, "us-west-2") if region in r.name), "home")
+        r.urn: next((region for region in (*THREE, "us-west-2") if region in OF_HOME.sub("", r.name)), "home")
         for r in deployment.resources
     }
     checks, releases = deployment.checks(), deployment.releases()
@@ -87,14 +90,14 @@ def test_no_region_waits_for_another_one_but_for_its_wave(leaving: Deployment) -
 
 def test_the_new_coordinator_checks_itself_before_it_is_used(signed: Deployment) -> None:
     """By its number, which nobody else calls."""
-    (itself,) = [r for r in signed.of(INVOCATION) if r.name.endswith("-coordinator-self")]
+    (itself,) = [r for r in signed.of(INVOCATION) if r.name == f"{AT}-self"]
     coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
 
     assert itself.inputs["qualifier"] == "1"
     build = coordinate.inputs["environment"]["variables"]["BUILD"]
     assert json.loads(itself.inputs["input"])["self"]["build"] == build
     assert coordinate.urn in itself.dependencies
-    assert signed.one(POLICY, role=f"{PREFIX}-coordinate", name="own").dependencies >= {itself.urn}
+    assert signed.one(POLICY, role=f"{PREFIX}-coordinate-{HOME}", name="own").dependencies >= {itself.urn}
     others = [r for r in signed.of(INVOCATION) if r is not itself]
     for resource in (*others, *signed.of(ALIAS)):
         if resource.inputs["functionName"] == f"{PREFIX}-coordinate":
@@ -105,14 +108,14 @@ def test_the_new_coordinator_checks_itself_before_it_is_used(signed: Deployment)
 def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
     error, deployment = deploy_badly(config(*TWO), failing=RECONCILE)
 
-    assert "coordinator-reconcile can't be made" in str(error)
+    assert f"{RECONCILE} can't be made" in str(error)
     assert deployment.outputs["urls"] == dict.fromkeys(TWO, FAILED), "no URL is given out"
     assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
     assert deployment.one(ALIAS, name="deployments").urn in deployment.one(TARGET).dependencies
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("failing", [RECONCILE, "integers-coordinator-coordinate-function"])
+@pytest.mark.parametrize("failing", [RECONCILE, f"{AT}-coordinate-function"])
 def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
     """With --continue-on-error, only this keeps Pulumi from deleting a region that the coordinator hasn't let go."""
     error, _ = deploy_badly(config(*TWO), aws=Aws(failing=failing, continuing=True))

@@ -169,7 +169,7 @@ def test_the_dashboard_keeps_cloudwatchs_limits(apis: bool) -> None:
 def test_there_is_one_dashboard_at_home_if_it_is_wanted(signed: Deployment, elsewhere: Deployment) -> None:
     made = elsewhere.one(DASHBOARD).inputs
 
-    assert (made["region"], made["dashboardName"]) == ("us-west-2", PREFIX)
+    assert (made["region"], made["dashboardName"]) == ("us-west-2", f"{PREFIX}-us-west-2")
     assert signed.of(DASHBOARD) == []
 
 
@@ -218,7 +218,7 @@ def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> Non
 
     assert reconcile in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
     waiting = [r.name for r in signed.of(ALARM) if reconcile in r.dependencies]
-    assert waiting == ["integers-monitoring-noRun"], "all others are there even if the first deployment fails"
+    assert waiting == [f"integers-monitoring-{HOME}-noRun"], "all others are there even if the first deployment fails"
 
 
 def test_by_default_nobody_is_notified(signed: Deployment) -> None:
@@ -257,7 +257,7 @@ def test_alarms_are_switched_off_one_by_one_or_all() -> None:
 
     none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"], dashboard=True))
     assert none.of(ALARM) == none.of(COMPOSITE) == none.of(TOPIC) == []
-    assert none.one(DASHBOARD).inputs["dashboardName"] == PREFIX
+    assert none.one(DASHBOARD).inputs["dashboardName"] == f"{PREFIX}-{HOME}"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" 
 TWO = (HOME, "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in (*TWO, "us-west-2")}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
-RELEASE = "integers-coordinator-release-eu-west-1"
+RELEASE = f"integers-coordinator-{HOME}-release-eu-west-1"
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
 
 

@@ -402,18 +402,24 @@ def test_every_name_of_the_domain_fits_in_dns() -> None:
     assert longest <= 63
 
 
-@pytest.mark.parametrize(("setting", "role"), [({}, "mint"), ({"apiGateway": True}, "gateway")])
-def test_a_stacks_name_leaves_room_for_the_longest_role(setting: dict[str, Any], role: str) -> None:
-    room = 64 - len(f"-{role}-ap-southeast-2")
-    stack = "s" * (room - len(f"{PROJECT}-"))
+LONG = "ap-southeast-2"
 
-    assert settings(config(HOME, "ap-southeast-2", **setting), stack=stack).prefix == f"{PROJECT}-{stack}"
-    (line,) = refusals(config(HOME, "ap-southeast-2", **setting), stack=f"{stack}s")
+ROOMS: dict[str, dict[str, Any]] = {
+    f"coordinate-{LONG}": {"home": LONG},
+    f"gateway-{LONG}": {"apiGateway": True, "regions": [HOME, LONG]},
+    f"coordinate-{HOME}": {"regions": [HOME, LONG]},
+}
+
+
+@pytest.mark.parametrize("role", ROOMS)
+def test_a_stacks_name_leaves_room_for_the_longest_role(role: str) -> None:
+    room = 64 - len(f"-{role}")
+    stack, with_it = "s" * (room - len(f"{PROJECT}-")), config(HOME, **ROOMS[role])
+
+    assert settings(with_it, stack=stack).prefix == f"{PROJECT}-{stack}"
+    (line,) = refusals(with_it, stack=f"{stack}s")
     assert f"<project>-<stack>: '{PROJECT}-{stack}s' has {room + 1} characters" in line
-    assert f"at most {room} are possible" in line
-    assert settings(config(HOME, **setting), stack=f"{stack}s")
-    (line,) = refusals(config(HOME, leaving=["ap-southeast-2"], **setting), stack=f"{stack}s")
-    assert "with these regions at most" in line
+    assert f"with these regions at most {room} are possible" in line
 
 
 @pytest.mark.parametrize("stack", ["my.stack", "s" * 60])
@@ -437,8 +443,10 @@ def test_all_names_begin_with_the_prefix_and_differ() -> None:
 
     assert all(name.startswith("shop-dev-") for name in made)
     assert len(set(made)) == len(made)
-    room = ResourceNames("").room(THREE, gateway=True)
+    room = ResourceNames("").room("us-east-1", THREE, gateway=True)
     assert len(ResourceNames("p" * room).gateway_role("ap-southeast-2")) == MAX_ROLE_NAME
+    room = ResourceNames("").room("ap-southeast-2", THREE, gateway=True)
+    assert len(ResourceNames("p" * room).coordinate_role("ap-southeast-2")) == MAX_ROLE_NAME
 
 
 def of_a_program(**more: Any) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("failing", ["check", "release"])
 def test_after_a_bad_check_no_other_region_is_changed(failing: str) -> None:
-    error, deployment = deploy_badly(config(ONE, TWO), failing=f"integers-coordinator-{failing}-us-east-1")
+    error, deployment = deploy_badly(config(ONE, TWO), failing=f"integers-coordinator-{HOME}-{failing}-us-east-1")
 
     assert f"{failing}-us-east-1 can't be made" in str(error)
     assert [f.inputs["region"] for f in deployment.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-mint"] == [ONE]
@@ -168,7 +168,7 @@ def test_after_a_bad_check_no_other_region_is_changed(failing: str) -> None:
 
 def test_after_the_last_wave_the_layout_is_reconciled() -> None:
     """A region that is down belongs in the last wave: all others must get their layouts."""
-    error, deployment = deploy_badly(config(ONE, TWO), failing="integers-coordinator-check-eu-west-1")
+    error, deployment = deploy_badly(config(ONE, TWO), failing=f"integers-coordinator-{HOME}-check-eu-west-1")
 
     assert "check-eu-west-1 can't be made" in str(error)
     assert len(deployment.reconciling()) == 1

@@ -1,0 +1,184 @@
+"""Another home region: which one was it until now, what is made beside it, and what stays for one more deployment."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from components.coordinator.deployment import record_of
+from local.engine.program import run_program
+from tests.components.aws_answers import ROLE, STASH, TABLE, TABLE_POLICY
+from tests.components.recording import Aws, Deployment
+from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy
+
+NEW = "eu-west-1"
+THIRD = "us-west-2"
+
+Items = dict[tuple[str, str, str], Mapping[str, Any]]
+
+
+def record(home: str, *, term: int = 1, number: int = 4, token: str = "") -> dict[str, Any]:
+    asked = json.loads(deploy(config(*THREE, home=home)).reconcile().inputs["input"])["desired"]
+    return {
+        "token": {"S": token or f"token of {home}"},
+        "number": {"N": str(number)},
+        "follows": {"S": ""},
+        "requested": {"N": "1794000000"},
+        "desired": {"S": json.dumps({**asked, "window": 1})},
+        "reconciled": {"BOOL": True},
+        "report": {"S": json.dumps({"counters": {"integers": {"epoch": 3, "base": 1}}})},
+        "term": {"N": str(term)},
+    }
+
+
+def home(region: str, term: int) -> dict[str, Any]:
+    return {"home": {"S": region}, "term": {"N": str(term)}}
+
+
+STANDS: Items = {(HOME, "layouts", "/admitted"): {"token": {"S": "t"}}, (HOME, "layouts", "/deployment"): record(HOME)}
+KNOWN: Items = {(each, "receipts", "/home"): home(HOME, 1) for each in THREE}
+PROTECTED: dict[str, Any] = {"protect": True}
+
+
+def moved(items: Items, to: str = NEW, *, preview: bool = False, **settings: Any) -> tuple[Deployment, Aws]:
+    aws = Aws(items=items, preview=preview, standing=preview, lost=[f"{to}-layouts", f"{to}-mirror"])
+    return deploy(config(*THREE, home=to, **settings), aws=aws), aws
+
+
+def follows(deployment: Deployment) -> str:
+    return json.loads(deployment.reconcile().inputs["input"])["follows"]
+
+
+def test_where_the_home_is_still_the_home_no_region_is_asked() -> None:
+    _, aws = moved({**STANDS, **KNOWN}, to=HOME)
+
+    assert {call["region"] for call in aws.calls} == {HOME}
+
+
+CASES: dict[str, tuple[Items, str, str]] = {
+    "it is on record in the regions": ({**STANDS, **KNOWN}, NEW, HOME),
+    "one region has it on record": ({**STANDS, (THREE[2], "receipts", "/home"): home(HOME, 1)}, NEW, HOME),
+    "only the mirror has its record": ({**KNOWN, (HOME, "mirror", "/deployment"): record(HOME)}, NEW, HOME),
+    "a move was given up before it led to anything": (
+        {**STANDS, **KNOWN, (HOME, "layouts", "/admitted"): home(NEW, 2)},
+        HOME,
+        "",
+    ),
+    "a move was given up after it was admitted": (
+        {
+            **STANDS,
+            **KNOWN,
+            (HOME, "layouts", "/admitted"): home(NEW, 2),
+            (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5),
+        },
+        HOME,
+        NEW,
+    ),
+    "a move was killed, and now there is a third home": (
+        {
+            **STANDS,
+            **KNOWN,
+            (HOME, "layouts", "/admitted"): home(NEW, 2),
+            (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5),
+        },
+        THIRD,
+        NEW,
+    ),
+    "the former home is lost": (KNOWN, NEW, ""),
+    "nothing is deployed": ({}, NEW, ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_deployment_follows_the_record_of_the_former_home(name: str) -> None:
+    items, to, former = CASES[name]
+    deployment, _ = moved(items, to)
+
+    own = items.get((to, "layouts", "/deployment"), {"token": {"S": ""}})["token"]["S"]
+    assert follows(deployment) == (f"token of {former}" if former else own)
+
+
+def test_the_last_record_counts() -> None:
+    """A home that was left before may have an older one of its own."""
+    items: Items = {
+        (NEW, "layouts", "/admitted"): home(HOME, 3),
+        (NEW, "layouts", "/deployment"): record(NEW, term=2, number=7),
+        (HOME, "layouts", "/deployment"): record(HOME, term=3, number=9),
+        **{(each, "receipts", "/home"): home(HOME, 3) for each in THREE},
+    }
+
+    assert follows(moved(items)[0]) == f"token of {HOME}"
+
+
+def test_everything_of_the_new_home_is_made_beside_the_former_one() -> None:
+    """And only the witness stays."""
+    before, after = deploy(config(*THREE, protect=False)), moved({**STANDS, **KNOWN}, protect=False)[0]
+
+    def of_the_home(deployment: Deployment) -> set[str]:
+        """All that no region of the layout has: so its names differ with the home region."""
+        own = re.compile(r"-(coordinator|monitoring)-")
+        return {f"{each.type} {each.name}" for each in deployment.resources if own.search(each.name)}
+
+    witness = f"{STASH} integers-coordinator-first-layouts"
+    assert of_the_home(before) & of_the_home(after) >= {witness}
+    assert before.one(STASH).urn == after.one(STASH).urn
+    assert after.one(ROLE, name=f"{PREFIX}-coordinate-{NEW}")
+    at_home = {each for each in of_the_home(before) if f"integers-coordinator-{HOME}" in each}
+    assert len(at_home) > 20
+    assert not at_home & of_the_home(after)
+    assert {each.replace(f"coordinator-{HOME}", f"coordinator-{NEW}") for each in at_home} <= of_the_home(after)
+
+
+def test_what_the_former_home_has_is_deleted_by_the_next_deployment_if_it_was_protected() -> None:
+    deployment, _ = moved({**STANDS, **KNOWN}, **PROTECTED)
+
+    left = {each.name: each for each in deployment.of(TABLE) if each.inputs["region"] == HOME and "coord" in each.name}
+    assert left.keys() == {f"integers-coordinator-{HOME}-{each}" for each in ("layouts", "mirror")}
+    assert not any(each.protect or each.inputs["deletionProtectionEnabled"] for each in left.values())
+    before = {each.urn for each in deploy(config(*THREE)).of(TABLE)}
+    assert {each.urn for each in left.values()} <= before, "they are the same resources"
+    assert [each.protect for each in deployment.of(TABLE) if f"-{NEW}-layouts" in each.name] == [False]
+    assert deployment.one(STASH).protect
+    again, _ = moved({(NEW, "layouts", "/admitted"): {"token": {"S": "t"}}}, **PROTECTED)
+    assert not [each for each in again.of(TABLE) if each.name in left]
+    assert [each.protect for each in again.of(TABLE) if f"-{NEW}-layouts" in each.name] == [True]
+
+
+def test_only_the_new_role_writes_from_then_on() -> None:
+    deployment, _ = moved({**STANDS, **KNOWN}, **PROTECTED)
+    role = deployment.one(ROLE, name=f"{PREFIX}-coordinate-{NEW}")
+
+    policies = deployment.of(TABLE_POLICY)
+    assert len(policies) == 2 * len(THREE) + 2 + 2
+    for each in policies:
+        assert f"-coordinate-{NEW}" in each.inputs["policy"]
+        assert f"-coordinate-{HOME}" not in each.inputs["policy"]
+        assert role.urn in each.dependencies
+    waits = {each.urn for each in policies if f"integers-coordinator-{NEW}" not in each.name}
+    assert waits <= deployment.reconcile().dependencies
+
+
+def test_what_is_left_is_not_touched_where_it_cant_be_read() -> None:
+    deployment, _ = moved(KNOWN, **PROTECTED)
+
+    assert not [each for each in deployment.of(TABLE) if f"coordinator-{HOME}" in each.name]
+
+
+LEFT = f" (what {HOME} has of it is unprotected now, and deleted by the next deployment)"
+
+
+@pytest.mark.parametrize(("protect", "left"), [(False, ""), (True, LEFT)])
+def test_the_preview_says_where_the_home_goes(*, protect: bool, left: str) -> None:
+    aws = Aws(items={**STANDS, **KNOWN}, preview=True, standing=True, lost=[f"{NEW}-layouts", f"{NEW}-mirror"])
+    asked = config(HOME, NEW, home=NEW, protect=protect, leaving=[THREE[2]])
+
+    (first, *_) = run_program(aws, project=PROJECT, stack=STACK, config=asked, preview=True).messages
+    move, *rest = first.split("; ")
+    assert move == f"home: {HOME} → {NEW}{left}"
+    assert f"leaving: {THREE[2]}" in rest
+
+
+def test_a_record_has_its_term() -> None:
+    assert record_of(json.dumps(record(HOME, term=3)), "layouts").term == 3
