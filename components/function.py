@@ -36,7 +36,7 @@ class PythonFunction(pulumi.ComponentResource):
 
     `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
     `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
-    `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`, if that is given: whoever
+    `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`, if that is given: who
     takes a lost region out of Pulumi's state keeps the role there.
     """
 

@@ -302,59 +302,75 @@ class FormerHome:
     record: StoredRecord
 
 
-def former_home(
-    names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource
-) -> FormerHome | None:
+def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource) -> FormerHome | None:
     """Return the home region until now, if it isn't the `home` of the settings; None if no record of it can be read.
 
     It is known before any resource is registered, since those of another home region are others. Regions have on record
     which one is the home, and so has a home that was claimed. They are asked only where `home` doesn't say that it is.
+
+    Raises:
+        RunError: of its two tables, one is gone.
     """
 
-    def read(table: str, region: str, key: str, named: str = "counter") -> str:
-        with suppress(Exception):  # there is no such table, or no such item, or the region doesn't answer
-            found = aws.dynamodb.get_table_item(
-                table_name=table,
-                region=region,
-                key=json.dumps({named: {"S": key}}),
-                opts=pulumi.InvokeOptions(parent=parent),
-            )
-            return str(found.item or "{}")
-        return "{}"
+    def read(table: str, region: str, key: str, named: str = "counter") -> dict[str, Any]:
+        with suppress(Exception):  # there is no such item, or the region doesn't answer
+            try:
+                found = aws.dynamodb.get_table_item(
+                    table_name=table,
+                    region=region,
+                    key=json.dumps({named: {"S": key}}),
+                    opts=pulumi.InvokeOptions(parent=parent),
+                )
+                return json.loads(found.item)
+            except Exception as error:
+                if NO_TABLE in str(error):
+                    return GONE
+                raise
+        return {}
 
-    def claimed(item: str) -> tuple[int, str]:
-        attributes = json.loads(item)
-        return (int(attributes["term"]["N"]), attributes["home"]["S"]) if "home" in attributes else (0, "")
+    def claimed(item: Mapping[str, Any]) -> set[tuple[int, str]]:
+        return {(int(item["term"]["N"]), item["home"]["S"])} if "home" in item else set()
 
     admitted = read(names.layouts_table, home, ADMITTED_KEY)
-    if admitted != "{}" and not claimed(admitted)[0]:
+    if admitted and "home" not in admitted:
         return None
-    known = {claimed(admitted), *(claimed(read(names.receipts_table, each, HOME_KEY, "receipt")) for each in regions)}
-    known |= {claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each not in ("", home)}
-    for _, region in sorted(known - {(0, "")}, reverse=True):
+    known = claimed(admitted).union(
+        *(claimed(read(names.receipts_table, each, HOME_KEY, "receipt")) for each in regions)
+    )
+    known |= set().union(*(claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each != home))
+    for _, region in sorted(known, reverse=True):
         if region == home:
             return None
-        tables = (names.layouts_table, names.mirror_table)
-        items = {each: read(each, region, RECORD_KEY) for each in tables}
-        record = last(*(record_of(item, each) for each, item in items.items() if item != "{}"))
-        if record:
-            return FormerHome(region, record)
+        items = {table: read(table, region, RECORD_KEY) for table in (names.layouts_table, names.mirror_table)}
+        record = last(*(record_of(json.dumps(item), table) for table, item in items.items() if item))
+        if record is None:
+            continue
+        if gone := [table for table, item in items.items() if item is GONE]:
+            raise pulumi.RunError(
+                f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once more "
+                "and run `pulumi up --refresh`, which recreates the table"
+            )
+        return FormerHome(region, record)
     return None
 
 
-def _missing(error: Exception) -> None:
-    """Accept that there is no record ("empty result"): then no call to AWS has failed.
+GONE: dict[str, Any] = {}
+"""Stands for an item whose table is gone."""
 
-    The words are those of `findTableItem` in terraform-provider-aws, which says so of ResourceNotFoundException.
-    """
-    if "couldn't find resource" in str(error):
+NO_TABLE = "couldn't find resource"
+"""What `findTableItem` in terraform-provider-aws says of ResourceNotFoundException."""
+
+
+def _missing(error: Exception) -> None:
+    """Accept that there is no record ("empty result"): then no call to AWS has failed."""
+    if NO_TABLE in str(error):
         raise pulumi.RunError(f"a table is gone: run `pulumi up --refresh`, which recreates it ({error})")
     if "operation error" in str(error):
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
 def _check_that_regions_leave(
-    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
+    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None = None
 ) -> StoredRecord | None:
     known = last(record, former)
     gone = _without(known.desired["regions"] if known else (), [*desired["regions"], *desired["leaving"]])

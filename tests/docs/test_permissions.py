@@ -53,7 +53,11 @@ def test_the_key_policy_names_the_alarms_that_use_the_topics() -> None:
 
 @pytest.mark.parametrize(
     ("role", "own"),
-    [(f"mint-{HOME}", "…-mint-<region>"), ("coordinate", "…-coordinate"), (f"gateway-{HOME}", "…-gateway-<region>")],
+    [
+        (f"mint-{HOME}", "…-mint-<region>"),
+        (f"coordinate-{HOME}", "…-coordinate-<home>"),
+        (f"gateway-{HOME}", "…-gateway-<region>"),
+    ],
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
     deployment = deploy(config(HOME, apiGateway=True, openCounters=True))

@@ -49,6 +49,7 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
         asked_for,
         reconciled=True,
         counters={"integers": {"epoch": 1, "base": 1}},
+        term=1,
         windows={},
     )
 

@@ -158,12 +158,12 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
 
 
 def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
-    reconciled, log = engine.runs["integers-coordinator-reconcile"]
+    reconciled, log = engine.runs["integers-coordinator-us-east-1-reconcile"]
 
-    assert engine.runs["integers-coordinator-self"][0] == {"checked": "1"}
+    assert engine.runs["integers-coordinator-us-east-1-self"][0] == {"checked": "1"}
     for region in REGIONS:
-        assert engine.runs[f"integers-coordinator-check-{region}"][0] == {"checked": region}
-        assert engine.runs[f"integers-coordinator-release-{region}"][0] == {"released": region}
+        assert engine.runs[f"integers-coordinator-us-east-1-check-{region}"][0] == {"checked": region}
+        assert engine.runs[f"integers-coordinator-us-east-1-release-{region}"][0] == {"released": region}
     assert {*reconciled["counters"]} == {"integers", "orders"}
     for counter in reconciled["counters"].values():
         assert counter["regions"] == {HOME: {"offset": 1, "stride": 2}, OTHER: {"offset": 2, "stride": 2}}

@@ -1,7 +1,7 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from secrets import token_hex
 from sys import intern
 from typing import Any, TypeVar
@@ -99,23 +99,23 @@ class Store:
                 return read(client, self._layouts, ADMITTED_KEY, encoding.admitted_of)
             case op.WriteRecord(old, new, admitted):
                 beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted), **_still(admitted)}
-                return _together(client, {"Put": _replacing(self._layouts, old, new)}, {"Put": beside})
+                return _together(client, {"Put": replacement(self._layouts, old, new)}, {"Put": beside})
             case op.ReadRecordCopy():
                 return self._record(client, self._mirror, encoding.copy_of(encoding.record_of))
             case op.WriteRecordCopy(old, new, admitted):
                 check = _check(self._layouts, ADMITTED_KEY, admitted)
-                return _together(client, check, {"Put": _replacing(self._mirror, old, new)})
+                return _together(client, check, {"Put": replacement(self._mirror, old, new)})
             case op.WriteClaim(old, new, copy, taken):
-                marked = [] if taken is None else [{"Put": _replacing(self._mirror, copy, taken)}]
-                return _together(client, {"Put": _replacing(self._layouts, old, new)}, *marked)
+                marked = [] if taken is None else [{"Put": replacement(self._mirror, copy, taken)}]
+                return _together(client, {"Put": replacement(self._layouts, old, new)}, *marked)
             case op.WriteCopy(old, new):
-                return held(lambda: client.call("PutItem", _replacing(self._mirror, old, new)))
+                return held(lambda: client.call("PutItem", replacement(self._mirror, old, new)))
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, encoding.register_of)
             case op.WriteRegister(old, new, admitted, copy):
                 checks = [_check(self._layouts, ADMITTED_KEY, admitted)]
                 checks += [] if copy == "any" else [_check(self._mirror, RECORD_KEY, copy)]
-                return _together(client, *checks, {"Put": _replacing(self._layouts, old, new)})
+                return _together(client, *checks, {"Put": replacement(self._layouts, old, new)})
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, encoding.copy_of(encoding.register_of))
             case op.ScanRegisters():
@@ -138,7 +138,9 @@ class Store:
             case op.AtHome(_, there):
                 return self._at_home(there, client)
             case op.RecordHome(_, term):
-                return record_home(client, self._receipts, self.home, term)
+                key, values = {"receipt": {"S": HOME_KEY}}, {":home": {"S": self.home}, ":term": {"N": str(term)}}
+                condition = "attribute_not_exists(term) OR term < :term OR term = :term AND home = :home"
+                return bool(update(client, self._receipts, key, "SET home = :home, term = :term", condition, values))
             case op.ReadHome():
                 return read(client, self._receipts, HOME_KEY, encoding.admitted_of, "receipt")
             case op.DescribeTable():
@@ -153,7 +155,9 @@ class Store:
                 key = layouts_key(counter)
                 return read(client, self._receipts, key, lambda found: recorded_of(found).layouts, "receipt")
             case op.HoldItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem():
-                return update(client, table, operation)
+                key, fences = {"counter": {"S": operation.counter}}, isinstance(operation, op.FenceItem)
+                new = update(client, table, key, *_change(operation), "ALL_NEW")
+                return int(new["ceiling"]["N"]) if new and fences else bool(new)
             case _:
                 raise TypeError(f"{operation} is not one of a region")
 
@@ -299,81 +303,55 @@ def record(
             values[":issued"] = {"N": str(last)}
             change += f", {issued_in(over)} = :issued"
         removed = ", ".join(map(issued_in, dropped))
-    request = {
-        "TableName": table,
-        "Key": key,
-        "UpdateExpression": f"{change} REMOVE {removed}" if removed else change,
-        "ConditionExpression": "attribute_not_exists(epoch) OR epoch < :epoch",
-        "ExpressionAttributeValues": values,
-    }
-    return held(lambda: client.call("UpdateItem", request))
+    change = f"{change} REMOVE {removed}" if removed else change
+    return bool(update(client, table, key, change, "attribute_not_exists(epoch) OR epoch < :epoch", values))
 
 
-def record_home(client: DynamoDB, table: str, home: str, term: int) -> bool:
-    """Record the home region, as `RecordHome` says. Return whether it was written."""
-    values = {":home": {"S": home}, ":term": {"N": str(term)}}
-    request = {"TableName": table, "Key": {"receipt": {"S": HOME_KEY}}, "UpdateExpression": TELL}
-    condition = {"ConditionExpression": EARLIER, "ExpressionAttributeValues": values}
-    return held(lambda: client.call("UpdateItem", {**request, **condition}))
-
-
-TELL = "SET home = :home, term = :term"
-EARLIER = "attribute_not_exists(term) OR term < :term OR term = :term AND home = :home"
-
-
-def update(client: DynamoDB, table: str, operation: op.ItemUpdate) -> bool | int:
-    """Update an item if the condition holds. Return whether it did; of a fence, the ceiling then."""
-    change, condition, values = _change(operation)
+def update(
+    client: DynamoDB, table: str, key: Any, change: str, condition: str, values: Attributes, returned: str = "NONE"
+) -> Any:
+    """Update the item of this key if the condition holds. Return what was asked for, or whether it held."""
     request: Any = {
         "TableName": table,
-        "Key": {"counter": {"S": operation.counter}},
+        "Key": key,
         "UpdateExpression": change,
         "ConditionExpression": condition,
         "ExpressionAttributeValues": values,
-        "ReturnValues": "ALL_NEW",
+        "ReturnValues": returned,
     }
-    names = {name: name[1:] for name in re.findall(r"#\w+", f"{change} {condition}")}
-    if names:
+    if names := {name: name[1:] for name in re.findall(r"#\w+", f"{change} {condition}")}:
         request["ExpressionAttributeNames"] = names
-    new: list[Any] = []
-    done = held(lambda: new.append(client.call("UpdateItem", request)))
-    if done and isinstance(operation, op.FenceItem):
-        return int(new[-1]["Attributes"]["ceiling"]["N"])
-    return done
+    answers: list[Any] = []
+    return held(lambda: answers.append(client.call("UpdateItem", request))) and answers[-1].get("Attributes", True)
 
 
-def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str, Any]:
-    """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
+def replacement(table: str, old: Any, new: Any) -> dict[str, Any]:
+    """Return the put that replaces what is stored by `new`, on the condition that it is still `old`.
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
     """
-    added = [name for name in new if name not in (old or new)]
-    return {"TableName": table, "Item": new, **_unchanged(old, added)}
-
-
-def _replacing(table: str, old: Any, new: Any) -> dict[str, Any]:
-    """Return the put that replaces what is stored, as `replacement` does."""
-    return replacement(table, old and encoding.attributes_of(old), encoding.attributes_of(new))
+    item = encoding.attributes_of(new)
+    return {"TableName": table, "Item": item, **_unchanged(old, item)}
 
 
 def _still(admitted: Admitted | Claim | Absent | None) -> dict[str, Any]:
     """Return the condition that this still identifies the record; of what can't be read, that it is no claim."""
-    if isinstance(admitted, Absent):
-        return {"ConditionExpression": "attribute_not_exists(home)"}
-    return _unchanged(admitted and encoding.attributes_of(admitted))
+    claimed = {"ConditionExpression": "attribute_not_exists(home)"}
+    return claimed if isinstance(admitted, Absent) else _unchanged(admitted)
 
 
 def _check(table: str, key: str, old: Admitted | Claim | Copy[Admitted] | None) -> dict[str, Any]:
     """Return the part of a transaction that fails unless what has this key is still `old`."""
-    unchanged = _unchanged(old and encoding.attributes_of(old))
-    return {"ConditionCheck": {"TableName": table, "Key": {"counter": {"S": key}}, **unchanged}}
+    return {"ConditionCheck": {"TableName": table, "Key": {"counter": {"S": key}}, **_unchanged(old)}}
 
 
-def _unchanged(old: Attributes | None, added: Sequence[str] = ()) -> dict[str, Any]:
+def _unchanged(old: Any, new: Iterable[str] = ()) -> dict[str, Any]:
     if old is None:
         condition = "attribute_not_exists(#counter)"
         return {"ConditionExpression": condition, "ExpressionAttributeNames": {"#counter": "counter"}}
-    compared = {name: value for name, value in old.items() if name != "counter"}
+    compared = encoding.attributes_of(old)
+    added = [name for name in new if name not in compared and name != "counter"]
+    compared.pop("counter", None)
     tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
     return {
         "ConditionExpression": " AND ".join(tests),

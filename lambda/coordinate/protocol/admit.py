@@ -29,7 +29,7 @@ from .model import (
     loss_id,
     where,
 )
-from .moves import at, check_age, claim_of, is_later, record_home, stays, take
+from .moves import Left, at, check_age, is_later, record_home, stays, take
 from .operations import Steps, one
 from .plan import beginning
 
@@ -54,19 +54,19 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             if isinstance(admitted, Absent):  # every write of a register compares it
                 raise refusals.stray_admitted()
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
-            mirror_id = yield from one(op.DescribeMirror())
-            if copy is not None and copy.mirror_id == mirror_id:
+            own = Left(admitted, record, copy, layouts_id, (yield from one(op.DescribeMirror())))
+            if copy is not None and copy.mirror_id == own.mirror_id:
                 put_back = replace(copy.original, layouts_id=layouts_id)
-                if (yield from _put_back(put_back, admitted, mirror_id)):
+                if (yield from _put_back(put_back, admitted, own.mirror_id)):
                     yield [op.WriteRecord(record, put_back, admitted)]
                 continue
             if deployment is None:
-                stays(claim_of(admitted, copy))
+                stays(own.claim)
             last = (yield from take(deployment, run)) if deployment else (0, ())
             if last is None:
                 continue
             try:
-                new = yield from _first(deployment, record, admitted, copy, layouts_id, mirror_id, token, *last)
+                new = yield from _first(deployment, own, token, *last)
             except Refused:
                 if (yield from one(op.ReadRecord())) == record:
                     raise
@@ -78,7 +78,7 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             yield from record_home(new.desired.everywhere, new.term)
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers existed than the mirror has.
-            if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror_id), admitted))):
+            if not (yield from one(op.WriteRecordCopy(copy, Copy(new, own.mirror_id), admitted))):
                 continue
         elif admitted != record.admitted:
             new = record  # somebody has deleted what is beside the record, or changed it
@@ -184,15 +184,7 @@ def _scan_items(desired: DesiredState) -> Steps[dict[str, Scanned]]:
 
 
 def _first(
-    deployment: Deploy | None,
-    record: DeploymentRecord | None,
-    admitted: Admitted | Claim | None,
-    copy: Copy[DeploymentRecord] | None,
-    layouts_id: str,
-    mirror_id: str,
-    token: str,
-    term: int,
-    silent: Sequence[str],
+    deployment: Deploy | None, own: Left, token: str, term: int, silent: Sequence[str]
 ) -> Steps[DeploymentRecord | None]:
     """Return this layouts table's first record; None without a deployment, or if it must be looked for again.
 
@@ -202,8 +194,9 @@ def _first(
     this home.
     """
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
+    layouts_id, mirror_id, copy = own.layouts_id, own.mirror_id, own.copy
     tables: dict[str, Scanned] = {"the layouts table": registers, "the mirror": copies}
-    known = [each for each in (record, copy and copy.original) if each is not None]
+    known = own.records
     if any(each.layouts_id != layouts_id for each in known):
         tables["another layouts table's record"] = {RECORD_KEY: Absent.GONE}
     if deployment is None:
@@ -223,7 +216,8 @@ def _first(
         if layouts and not isinstance(layouts, Absent)
     }
     traces = where({**tables, **scans, **found}, lambda _: True)
-    traces |= {f"the home region {home}": ("no answer",) for home in silent}
+    if silent:
+        traces["the home region"] = tuple(f"{home}, which doesn't answer" for home in silent)
     first = [at(desired.first_home, desired.home, read) for read in (op.DescribeStream(), op.ScanRegisters())]
     label, shown = yield first
     if Absent.UNREACHABLE in (label, shown) and desired.first_home not in silent:
@@ -264,7 +258,7 @@ def _first(
             begun = beginning(name, new, new.first_epoch, new.first_base, now)
             marked.append(lost_register(begun, home_loss or loss_id(token, new), left_of(*stored), now))
         same = copy and Copy(copy.original.admitted, copy.mirror_id)
-        written = yield [op.WriteRegister(registers.get(each.counter), each, admitted, same) for each in marked]
+        written = yield [op.WriteRegister(registers.get(each.counter), each, own.admitted, same) for each in marked]
         marked = [each for each, held in zip(marked, written, strict=True) if held]
         yield [op.WriteCopy(copies.get(each.counter), Copy(each, mirror_id)) for each in marked]
         return None

@@ -17,18 +17,33 @@ from .model import TAKEN, Absent, Admitted, Claim, Copy, Deploy, DeploymentRecor
 from .operations import Steps, one
 
 
-class _Left(NamedTuple):
+class Left(NamedTuple):
     """What a region has that is or was the home, or began to be."""
 
     admitted: Admitted | Claim | None
-    claim: Claim | None
     record: DeploymentRecord | None
-    """Of those that its tables prove, the one of the last term."""
-    seen: int
-    """The last term of all records that are there, proven or not."""
     copy: Copy[DeploymentRecord] | None
     layouts_id: str
     mirror_id: str
+
+    @property
+    def records(self) -> list[DeploymentRecord]:
+        """The record and its copy, as far as they are there, whether their tables prove them or not."""
+        return [each for each in (self.record, self.copy and self.copy.original) if each]
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim of another home. If the layouts table was lost, its mark is still in the mirror."""
+        if isinstance(self.admitted, Claim) or self.copy is None or TAKEN not in self.copy.mirror_id:
+            return self.admitted if isinstance(self.admitted, Claim) else None
+        return Claim(*json.loads(self.copy.mirror_id.rpartition(TAKEN)[0]))
+
+    @property
+    def last(self) -> DeploymentRecord | None:
+        """Of the records that its tables prove, the one of the last term."""
+        copied = self.copy and self.copy.mirror_id.rpartition(TAKEN)[2] == self.mirror_id and self.copy.original
+        stored = self.record and self.record.layouts_id == self.layouts_id and self.record
+        return max((each for each in (stored, copied) if each), key=lambda each: each.term, default=None)
 
 
 LATEST = 3 * 3600
@@ -48,13 +63,6 @@ def stays(admitted: Admitted | Claim | Absent | None) -> None:
         raise refusals.elsewhere(admitted.home)
 
 
-def claim_of(admitted: Any, copy: Copy[DeploymentRecord] | None) -> Claim | None:
-    """Return the claim of another home. If the layouts table was lost, its mark is still in the mirror."""
-    if isinstance(admitted, Claim) or copy is None or TAKEN not in copy.mirror_id:
-        return admitted if isinstance(admitted, Claim) else None
-    return Claim(*json.loads(copy.mirror_id.rpartition(TAKEN)[0]))
-
-
 def record_home(regions: Sequence[str], term: int) -> Steps[None]:
     """Have regions record this home, in this term. Raise `Elsewhere` if one knows a later home."""
     answers = yield [op.RecordHome(region, term) for region in regions]
@@ -64,8 +72,7 @@ def record_home(regions: Sequence[str], term: int) -> Steps[None]:
 
 def is_later(desired: DesiredState, record: DeploymentRecord) -> Steps[bool]:
     """Return whether a region knows a later home than that of this record."""
-    known = yield from _known(desired)
-    return any(each.term > record.term for each in known)
+    return any(each.term > record.term for each in (yield from _known(desired)))
 
 
 def _known(desired: DesiredState) -> Steps[list[Claim]]:
@@ -87,7 +94,7 @@ def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None
     known = yield from _known(desired)
     left = yield from _all_left([here, desired.first_home, *(each.home for each in known)])
     found = {home: its for home, its in left.items() if its}
-    records = {home: its.record for home, its in found.items() if its.record}
+    records = {home: its.last for home, its in found.items() if its.last}
     source = max(records, key=lambda home: records[home].term, default=here)
     claims = [its.claim for its in found.values() if its.claim]
     unseen = max([0, *(each.term for each in known), *(each.term - _is_void(each, found) for each in claims)])
@@ -103,7 +110,7 @@ def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None
     unclaimed = {home: its for home, its in found.items() if its.admitted != claim and (last or len(found) > 1)}
     silent = sorted(left.keys() - found.keys())
     if last is None and (silent or not unclaimed):
-        known += [*claims, *(Claim(home, its.seen) for home, its in found.items())]
+        known += [*claims, *(Claim(home, each.term) for home, its in found.items() for each in its.records)]
         return max([1, *(each.term + (each.home != here) for each in known)]), silent
     if unclaimed:
         writes = [op.WriteClaim(its.admitted, claim, its.copy, _taken(its, claim)) for its in unclaimed.values()]
@@ -113,7 +120,7 @@ def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None
     return None
 
 
-def _copy(source: str, here: str, found: Mapping[str, _Left], record: DeploymentRecord) -> Steps[None]:
+def _copy(source: str, here: str, found: Mapping[str, Left], record: DeploymentRecord) -> Steps[None]:
     """Copy a record of `source`, after its registers, into the mirror here."""
     its, own = found[source], found[here]
     reads = (at(source, here, op.ScanRegisters()), at(source, here, op.ScanCopies()), op.ScanCopies())
@@ -142,12 +149,12 @@ def at(home: str, here: str, operation: op.Operation) -> op.Operation:
     return operation if home == here else op.AtHome(home, operation)
 
 
-def _all_left(named: Sequence[str]) -> Steps[dict[str, _Left | None]]:
+def _all_left(named: Sequence[str]) -> Steps[dict[str, Left | None]]:
     """Return what is left in these homes, the first of which is this one, and in all to which claims lead.
 
     None of one that doesn't answer, or of which a table is gone.
     """
-    left: dict[str, _Left | None] = {}
+    left: dict[str, Left | None] = {}
     homes = [*named]
     for home in homes:
         if home not in left:
@@ -156,33 +163,25 @@ def _all_left(named: Sequence[str]) -> Steps[dict[str, _Left | None]]:
     return left
 
 
-def _left_in(home: str, here: str) -> Steps[_Left | None]:
+def _left_in(home: str, here: str) -> Steps[Left | None]:
     """Return what is left in one home; None if it doesn't answer, or if one of its tables is gone."""
     found: list[Any] = []
     for read in (op.ReadAdmitted(), op.ReadRecord(), op.ReadRecordCopy(), op.DescribeLayouts(), op.DescribeMirror()):
         found += yield [at(home, here, read)]
-    admitted, record, copy, layouts_id, mirror_id = found
-    if {Absent.UNREACHABLE, Absent.GONE}.intersection(found):
-        return None
-    if admitted is Absent.STRAY:
+    if Absent.STRAY in found[:1]:
         raise refusals.stray_admitted()
-    proven = record if record and record.layouts_id == layouts_id else None
-    copied = copy.original if copy and copy.mirror_id.rpartition(TAKEN)[2] == mirror_id else None
-    if copied and (proven is None or copied.term > proven.term):
-        proven = copied
-    seen = max(record.term if record else 0, copy.original.term if copy else 0)
-    return _Left(admitted, claim_of(admitted, copy), proven, seen, copy, layouts_id, mirror_id)
+    return None if {Absent.UNREACHABLE, Absent.GONE}.intersection(found) else Left(*found)
 
 
-def _is_void(claim: Claim, found: Mapping[str, _Left]) -> bool:
+def _is_void(claim: Claim, found: Mapping[str, Left]) -> bool:
     """Return whether a claim has led to nothing, as the tables show to which the record would have been written."""
     its = found.get(claim.home)
     if its is None or not {its.layouts_id, its.mirror_id}.intersection(claim.tables):
         return False
-    return its.record is None or its.record.term < claim.term
+    return its.last is None or its.last.term < claim.term
 
 
-def _taken(its: _Left, claim: Claim) -> Copy[DeploymentRecord] | None:
+def _taken(its: Left, claim: Claim) -> Copy[DeploymentRecord] | None:
     """Return the copy of the record marked with a claim: it proves nothing any more where it is."""
     copy = its.copy or (its.record and Copy(its.record, ""))
     return copy and Copy(copy.original, f"{json.dumps(claim)}{TAKEN}{copy.mirror_id.rpartition(TAKEN)[2]}")

@@ -402,12 +402,12 @@ def test_every_name_of_the_domain_fits_in_dns() -> None:
     assert longest <= 63
 
 
-LONG = "ap-southeast-2"
+FAR = "ap-southeast-2"
 
 ROOMS: dict[str, dict[str, Any]] = {
-    f"coordinate-{LONG}": {"home": LONG},
-    f"gateway-{LONG}": {"apiGateway": True, "regions": [HOME, LONG]},
-    f"coordinate-{HOME}": {"regions": [HOME, LONG]},
+    f"coordinate-{FAR}": {"home": FAR},
+    f"gateway-{FAR}": {"apiGateway": True, "regions": [HOME, FAR]},
+    f"coordinate-{HOME}": {"regions": [HOME, FAR]},
 }
 
 

@@ -101,7 +101,7 @@ def test_where_all_tables_and_roles_are_lost_nothing_begins_at_1(stack: Stack) -
     for kind in ("layouts", "mirror", "counters", "receipts"):
         stack.aws.client("dynamodb", HOME).delete_table(TableName=f"{prefix}-{kind}")
     iam = stack.aws.client("iam", HOME)
-    for own in (f"{prefix}-coordinate", f"{prefix}-mint-{HOME}"):
+    for own in (f"{prefix}-coordinate-{HOME}", f"{prefix}-mint-{HOME}"):
         for policy in ("next", "own"):
             iam.delete_role_policy(RoleName=own, PolicyName=policy)
         iam.delete_role(RoleName=own)

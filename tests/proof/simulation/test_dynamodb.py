@@ -9,6 +9,7 @@ import pytest
 from aws_client.service import DynamoDB, ServiceError
 from coordinate.dynamodb.run_lock import RunLock
 from coordinate.dynamodb.store import described_id, replacement
+from coordinate.protocol.model import Admitted, Claim
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.counters import list_counters
@@ -327,8 +328,7 @@ def test_one_condition_can_be_taken_out(database: Database, client: DynamoDB) ->
 
 
 def test_what_a_replacement_compares_is_one_condition(database: Database, client: DynamoDB) -> None:
-    old, new = ({"counter": {"S": "c"}, "n": {"N": n}, **more} for n, more in (("1", {}), ("2", {"m": {"N": "1"}})))
-    put = {"Put": replacement(TABLE, old, new)}
+    put = {"Put": replacement(TABLE, Admitted("id", "a"), Claim("r", token="b"))}
     fails = part("ConditionCheck", "c2", ConditionExpression="#n = :n", ExpressionAttributeNames={"#n": "n"})
     fails["ConditionCheck"]["ExpressionAttributeValues"] = {":n": {"N": "1"}}
     both = [Condition(f"ConditionCheck {TABLE} check of {TABLE}", "unchanged"), Condition(f"Put {TABLE}", "unchanged")]

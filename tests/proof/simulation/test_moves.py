@@ -144,7 +144,7 @@ def test_a_home_that_was_given_up_may_come_back_with_all_it_had() -> None:
     """Its loss is answered by a number. Nothing that it does then counts, and it can become the home again."""
     world = minting()
     world.unreachable.add(HOME)
-    with pytest.raises(Refused, match="the home region home: in no answer") as refused:
+    with pytest.raises(Refused, match="the home region: in home, which doesn't answer") as refused:
         move(world, NEXT).finish(at(world, NEXT))
     assert not world.database.tables[NEXT, LAYOUTS].items, "nothing is written before the loss is answered"
     loss = str(refused.value).partition("{loss: ")[2].partition(",")[0]

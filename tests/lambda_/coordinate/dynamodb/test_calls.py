@@ -2,11 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Condition, Event, Lock
-from typing import Any
 
 import pytest
 from coordinate.dynamodb.calls import Shared
 from coordinate.dynamodb.store import replacement
+from coordinate.protocol.model import Admitted, Claim
+
+from global_integers_core.records import ADMITTED_KEY
 
 SECONDS = 60  # nothing waits for their end
 
@@ -96,25 +98,24 @@ def test_an_error_is_everybodys_and_only_of_one_call(failure: type[BaseException
     assert shared.ask() == 7
 
 
-NEW: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "2"}, "limit": {"N": "9"}}
+KEY = {"counter": {"S": ADMITTED_KEY}}
+NEW, ITEM = Admitted("id", "b"), {**KEY, "layoutsId": {"S": "id"}, "token": {"S": "b"}}
 
 
 def test_what_was_not_there_must_still_not_be_there() -> None:
     assert replacement("t", None, NEW) == {
         "TableName": "t",
-        "Item": NEW,
+        "Item": ITEM,
         "ConditionExpression": "attribute_not_exists(#counter)",
         "ExpressionAttributeNames": {"#counter": "counter"},
     }
 
 
 def test_a_replacement_compares_every_attribute() -> None:
-    old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}}
-
-    assert replacement("t", old, NEW) == {
+    assert replacement("t", Claim("r", token="a"), NEW) == {
         "TableName": "t",
-        "Item": NEW,
-        "ConditionExpression": "#epoch = :epoch AND attribute_not_exists(#limit)",
-        "ExpressionAttributeNames": {"#epoch": "epoch", "#limit": "limit"},
-        "ExpressionAttributeValues": {":epoch": {"N": "1"}},
+        "Item": ITEM,
+        "ConditionExpression": "#home = :home AND #token = :token AND attribute_not_exists(#layoutsId)",
+        "ExpressionAttributeNames": {"#home": "home", "#token": "token", "#layoutsId": "layoutsId"},
+        "ExpressionAttributeValues": {":home": {"S": "r"}, ":token": {"S": "a"}},
     }

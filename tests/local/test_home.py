@@ -1,0 +1,239 @@
+"""The home region moves, and is lost for ever, on real parts: no caller notices, and no integer is skipped."""
+
+import itertools
+import json
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from local.aws_clients import Aws
+from tests.local.machine import HANGING, Clients, Machine, coordinators, mint
+
+THREE = ("us-east-1", "eu-west-1", "ap-southeast-2")
+HOME, NEW, FAR = THREE
+LAYOUTS, MIRROR = "global-integers-dev-layouts", "global-integers-dev-mirror"
+
+
+def at(home: str, **settings: Any) -> tuple[str, ...]:
+    """Return the settings of `up` with another home region."""
+    return (f"aws:region={home}", *(f"{name}={json.dumps(value)}" for name, value in settings.items()))
+
+
+def move(machine: Machine, home: str, *regions: str, **settings: Any) -> str:
+    """Move the home region, and return what `up` printed."""
+    result = machine.up(*(regions or THREE), settings=at(home, **settings))
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def homes(machine: Machine) -> dict[str, list[str]]:
+    """Return region → what it has of the coordinator and its tables."""
+    aws = Aws(machine.endpoint)
+    found: dict[str, list[str]] = {}
+    for region in THREE:
+        tables = aws.client("dynamodb", region).list_tables()["TableNames"]
+        functions = [each["FunctionName"] for each in aws.client("lambda", region).list_functions()["Functions"]]
+        names = [*tables, *functions]
+        own = [each.rpartition("-")[2] for each in names if each.endswith(("-layouts", "-mirror", "-coordinate"))]
+        found |= {region: sorted(own)} if own else {}
+    return found
+
+
+WHOLE = ["coordinate", "layouts", "mirror"]
+
+
+def roles(machine: Machine) -> list[str]:
+    listed = Aws(machine.endpoint).client("iam", HOME).list_roles()["Roles"]
+    return [each["RoleName"] for each in listed if "-coordinate-" in each["RoleName"]]
+
+
+def epochs(machine: Machine) -> set[int]:
+    return {each["epoch"] for each in machine.outputs()["counters"].values()}
+
+
+@pytest.mark.long
+def test_the_home_moves_under_traffic_and_back(fresh: Machine) -> None:
+    """And once together with a change of regions, which begins another epoch as ever."""
+    assert fresh.up(*THREE).returncode == 0
+    clients = Clients(fresh.outputs()["urls"])
+
+    for home in (NEW, FAR, HOME):
+        assert f"→ {home}" in move(fresh, home)
+        assert homes(fresh) == {home: WHOLE}
+        assert roles(fresh) == [f"global-integers-dev-coordinate-{home}"]
+        clients.wait_for_more(THREE)
+    assert epochs(fresh) == {1}
+    assert "74 unchanged" in move(fresh, HOME)
+    move(fresh, NEW, *THREE[1:], leaving=[HOME])
+    clients.wait_for_more(THREE[1:])
+    move(fresh, FAR)
+    integers = clients.end()
+
+    assert len(set(integers)) == len(integers)
+    assert {region for region in clients.failed if region in THREE[1:]} == set(), clients.failed
+    assert epochs(fresh) == {3}
+
+
+def test_no_integer_is_skipped_and_no_url_changes(fresh: Machine) -> None:
+    assert fresh.up(*THREE).returncode == 0
+    urls = fresh.outputs()["urls"]
+    before = [mint(urls[region])[1]["integer"] for region in THREE]
+
+    preview = fresh.run("preview", "-c", f"aws:region={NEW}").stdout
+    assert f"\nhome: {HOME} → {NEW}\n" in preview
+    assert "counters" not in move(fresh, NEW).partition("home:")[2].partition("\n")[0]
+
+    assert fresh.outputs()["urls"] == urls
+    assert [*before, *(mint(urls[region])[1]["integer"] for region in THREE)] == [1, 2, 3, 4, 5, 6]
+    status = fresh.run("status").stdout
+    assert f"home region {NEW}" in status
+    assert HOME not in status.partition("\n")[0]
+
+
+def test_with_protect_the_next_deployment_deletes_what_is_left(fresh: Machine) -> None:
+    assert fresh.up(*THREE, settings=at(HOME, protect=True)).returncode == 0
+
+    preview = fresh.run("preview", "-c", f"aws:region={NEW}", "-c", "protect=true").stdout
+    assert f"home: {HOME} → {NEW} (what {HOME} has of it is unprotected now, and deleted by the next" in preview
+    move(fresh, NEW, protect=True)
+    assert homes(fresh) == {HOME: ["layouts", "mirror"], NEW: WHOLE}
+    move(fresh, NEW, protect=True)
+    assert homes(fresh) == {NEW: WHOLE}
+    assert "unchanged\n" in move(fresh, NEW, protect=True)
+    dynamodb = Aws(fresh.endpoint).client("dynamodb", NEW)
+    assert dynamodb.describe_table(TableName=LAYOUTS)["Table"]["DeletionProtectionEnabled"]
+    assert fresh.up(*THREE, settings=at(NEW, protect=False)).returncode == 0
+
+
+STEPS = (
+    "Table                     integers-coordinator-eu-west-1-layouts",
+    "Table                     integers-coordinator-eu-west-1-mirror",
+    "Function                  integers-coordinator-eu-west-1-coordinate-function",
+    "Invocation                integers-coordinator-eu-west-1-self",
+    "Alias                     integers-coordinator-eu-west-1-minting-alias",
+    "Invocation                integers-coordinator-eu-west-1-release-us-east-1",
+    "Invocation                integers-coordinator-eu-west-1-reconcile",
+    "CompositeAlarm            integers-coordinator-us-east-1",
+    "Function                  integers-coordinator-us-east-1-coordinate-function",
+    "Table                     integers-coordinator-us-east-1-layouts",
+)
+"""What is made or deleted last before the deployment is killed."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("then", [NEW, HOME, FAR])
+def test_a_move_is_killed_anywhere_and_repeated_reverted_or_replaced(fresh: Machine, then: str) -> None:
+    assert fresh.up(*THREE).returncode == 0
+    clients = Clients(fresh.outputs()["urls"], each=1, repeated=(503, 429))
+    present = HOME
+
+    for step in STEPS:
+        to = next(each for each in (NEW, HOME) if each != present)
+        step = step.replace("us-east-1", "*").replace("eu-west-1", to).replace("*", present)
+        with fresh.start(*fresh.command(*THREE, settings=at(to))) as process:
+            assert process.stdout is not None
+            next((line for line in process.stdout if step in line), None)
+            process.kill()
+            process.communicate(timeout=HANGING)
+        for pid in coordinators(fresh.folder)[:1]:
+            os.kill(pid, signal.SIGKILL)
+        present = {NEW: to, HOME: present, FAR: FAR}[then]
+        move(fresh, present)
+        assert homes(fresh) == {present: WHOLE}, step
+        assert "74 unchanged" in move(fresh, present), step
+        if present == FAR:
+            present = HOME
+            move(fresh, present)
+    clients.wait_for_more(THREE)
+    integers = clients.end()
+
+    assert len(set(integers)) == len(integers)
+    assert clients.failed == {}
+    assert epochs(fresh) == {1}
+
+
+LOSSES: dict[str, tuple[tuple[str, str], ...]] = {
+    "the layouts table": ((HOME, LAYOUTS),),
+    "the mirror": ((HOME, MIRROR),),
+    "a counters table": ((FAR, "global-integers-dev-counters"),),
+    "a receipts table": ((NEW, "global-integers-dev-receipts"),),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lost", LOSSES)
+def test_a_move_with_a_lost_table(fresh: Machine, lost: str) -> None:
+    assert fresh.up(*THREE).returncode == 0
+    urls = fresh.outputs()["urls"]
+    before = [mint(urls[region])[1]["integer"] for region in THREE]
+    for region, table in LOSSES[lost]:
+        Aws(fresh.endpoint).client("dynamodb", region).delete_table(TableName=table)
+
+    if lost in ("the layouts table", "the mirror"):
+        refused = fresh.up(*THREE, settings=at(NEW))
+        assert refused.returncode == 1
+        assert (
+            f"in {HOME} is gone. To move the home region to {NEW}, set aws:region to {HOME} once more" in refused.stderr
+        )
+        assert list(homes(fresh)) == [HOME]
+        move(fresh, HOME)
+    move(fresh, NEW)
+
+    assert homes(fresh) == {NEW: WHOLE}
+    after = [mint(urls[region])[1]["integer"] for region in THREE]
+    assert len({*before, *after}) == 6
+    assert epochs(fresh) == ({2} if lost == "a counters table" else {1})
+
+
+def test_it_is_lost_for_ever_and_the_stack_goes_on(fresh: Machine) -> None:
+    """As the runbook says. It minted, too, so the answer is above what only it can know."""
+    assert fresh.up(*THREE).returncode == 0
+    urls = fresh.outputs()["urls"]
+    before = [mint(urls[region])[1]["integer"] for region in THREE]
+    burn(fresh, HOME)
+    rest = THREE[1:]
+
+    refused = fresh.up(*rest, settings=at(NEW))
+    assert refused.returncode == 1
+    assert f"the home region: in {HOME}, which doesn't answer" in refused.stderr
+    loss = refused.stderr.partition("recovery: {loss: ")[2].partition(",")[0]
+    least = int(refused.stderr.partition("Use ")[2].partition(" ")[0])
+    move(fresh, NEW, *rest, recovery={"loss": loss, "above": least})
+
+    assert homes(fresh) == {NEW: WHOLE}
+    assert roles(fresh) == [f"global-integers-dev-coordinate-{NEW}"]
+    now = fresh.outputs()["urls"]
+    assert now == {region: urls[region] for region in rest}
+    after = [mint(now[region])[1]["integer"] for region in rest]
+    assert min(after) > max(*before, least)
+    assert "unchanged\n" in move(fresh, NEW, *rest, recovery={"loss": loss, "above": least})
+
+
+def burn(machine: Machine, region: str) -> None:
+    """Delete all that a region has: here, every region answers, so it is one without anything."""
+    aws = Aws(machine.endpoint)
+    dynamodb, functions = aws.client("dynamodb", region), aws.client("lambda", region)
+    for table in dynamodb.list_tables()["TableNames"]:
+        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=table)
+    for each in functions.list_functions()["Functions"]:
+        functions.delete_function(FunctionName=each["FunctionName"])
+
+
+def test_two_deployers_with_two_homes_end_in_one(fresh: Machine) -> None:
+    assert fresh.up(*THREE).returncode == 0
+    before = [mint(url)[1]["integer"] for url in fresh.outputs()["urls"].values()]
+
+    with fresh.start(*fresh.command(*THREE, settings=at(NEW))) as process:
+        for line in itertools.takewhile(lambda _: process.poll() is None, process.stdout or ()):
+            if f"coordinator-{NEW}-layouts" in line:
+                break
+        fresh.up(*THREE, settings=at(FAR))
+        process.communicate(timeout=HANGING)
+    move(fresh, FAR)
+
+    assert homes(fresh) == {FAR: WHOLE}
+    after = [mint(url)[1]["integer"] for url in fresh.outputs()["urls"].values()]
+    assert len({*before, *after}) == 6
