@@ -121,7 +121,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 capacities={region: capacity(settings, region) for region in settings.deployed},
                 aliases=aliases,
                 gateways=gateways,
-                reconciled=coordinator,
+                reconciled=reconciled,
                 opts=child,
             )
         Monitoring(

@@ -347,8 +347,8 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
             continue
         if gone := [table for table, item in items.items() if item is GONE]:
             raise pulumi.RunError(
-                f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once more "
-                "and run `pulumi up --refresh`, which recreates the table"
+                f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once "
+                "more and run `pulumi up --refresh`, which recreates the table"
             )
         return FormerHome(region, record)
     return None

@@ -1,6 +1,8 @@
 """One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -44,7 +46,7 @@ class Domain(pulumi.ComponentResource):
         capacities: Mapping[str, Capacity],
         aliases: Mapping[str, RegionalAlias],
         gateways: Mapping[str, Gateway],
-        reconciled: pulumi.Resource,
+        reconciled: pulumi.Output[Any],
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:Domain", name, None, opts)
@@ -151,17 +153,22 @@ class Domain(pulumi.ComponentResource):
             shared = label != "own"
             if shared and region not in self._regions:
                 continue
-            ready: list[pulumi.Resource] = [mapping, self._reconciled] if shared else [mapping]
             if self._zone is not None:
                 check = self._checks[region] if shared else None
+                # It waits for the first integers, but must not go with the coordinator if the home region is lost.
+                ready = asyncio.ensure_future(self._once_reconciled(mapping)) if shared else [mapping]
                 opts = pulumi.ResourceOptions(parent=self, depends_on=ready)
                 made += alias_records(f"{name}-{region}-{label}", self._zone, host, domain, region, check, opts)
             else:
                 target = domain.domain_name_configuration.target_domain_name
                 where = {"region": region} if shared else {}
                 self._by_hand.append(pulumi.Output.all(name=host, type="CNAME", value=target, **where))
-                made += ready
+                made.append(mapping)
         return made
+
+    async def _once_reconciled(self, mapping: pulumi.Resource) -> list[pulumi.Resource]:
+        await self._reconciled.future()
+        return [mapping]
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:

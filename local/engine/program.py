@@ -45,6 +45,8 @@ class Registration:
     """Whether a provider manages it; a component is only a name for its children."""
     inputs: dict[str, Any]
     protect: bool
+    parent: str
+    """The URN of its parent."""
     dependencies: frozenset[str]
     providers: tuple[str, ...]
     """Explicit ones, by any of the options that name one."""
@@ -205,6 +207,7 @@ class _Monitor(mocks.MockMonitor):
                 custom=request.custom,
                 inputs=cast("dict[str, Any]", rpc.deserialize_properties(request.object)),
                 protect=request.protect,
+                parent=request.parent,
                 dependencies=frozenset(request.dependencies),
                 providers=tuple(provider for provider in providers if provider),
                 ignore_changes=tuple(request.ignoreChanges),

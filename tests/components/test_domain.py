@@ -129,8 +129,17 @@ def test_the_nearest_healthy_region_answers(signed_domain: Deployment, host: str
             }
         ]
         assert signed_domain.one(MAPPING, region=region, domainName=host).urn in record.dependencies
-        reconciled = signed_domain.reconcile().urn
-        assert reconciled in record.dependencies, "a region that can't mint yet isn't in the answer"
+        order = signed_domain.resources
+        reconciled = signed_domain.reconcile()
+        assert order.index(reconciled) < order.index(record), "a region that can't mint yet isn't in the answer"
+        assert reconciled.urn not in record.dependencies, "it stays where the home region is lost"
+
+
+def test_no_shared_name_leads_to_a_region_before_all_is_reconciled() -> None:
+    failing = f"integers-coordinator-{HOME}-reconcile"
+    _, deployment = deploy_badly(config(*THREE, domain=DOMAIN, hostedZone="example.com"), failing=failing)
+
+    assert {record.inputs["name"] for record in deployment.of(RECORD)} & {DOMAIN} == set()
 
 
 def test_a_regions_health_is_asked_under_its_own_name(signed_domain: Deployment) -> None:

@@ -20,7 +20,7 @@ HOME = "us-east-1"
 def registration(kind: str, name: str, inputs: dict[str, Any], **options: Any) -> Registration:
     """Return a resource of one of the provider's types."""
     protect, ignored = options.get("protect", False), options.get("ignore_changes", ())
-    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), ignored)
+    return Registration("urn", kind, name, True, inputs, protect, "", frozenset(), (), ignored)
 
 
 def table(name: str, *, protect: bool = False, **changed: Any) -> Registration:

@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from components.coordinator.deployment import record_of
-from local.engine.program import run_program
+from local.engine.program import Registration, run_program
 from tests.components.aws_answers import ROLE, STASH, TABLE, TABLE_POLICY
 from tests.components.recording import Aws, Deployment
-from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy
+from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
 NEW = "eu-west-1"
 THIRD = "us-west-2"
@@ -182,3 +182,52 @@ def test_the_preview_says_where_the_home_goes(*, protect: bool, left: str) -> No
 
 def test_a_record_has_its_term() -> None:
     assert record_of(json.dumps(record(HOME, term=3)), "layouts").term == 3
+
+
+EVERYTHING: dict[str, Any] = {
+    "apiGateway": True,
+    "domain": "integers.example.com",
+    "hostedZone": "example.com",
+    "dashboard": True,
+    "alarmEmails": ["operator@shop.example"],
+    "budget": 10,
+    "openCounters": True,
+    "protect": True,
+}
+
+
+def dependents(state: Mapping[str, Registration], names: Iterable[str]) -> set[str]:
+    """Return what `pulumi state delete --target-dependents` takes: these, their children, and what depends on them."""
+    taken = {urn for urn in state if urn.rpartition("::")[2] in names}
+    assert len(taken) == len({*names})
+    while more := {
+        urn for urn, each in state.items() if urn not in taken and (each.parent in taken or each.dependencies & taken)
+    }:
+        taken |= more
+    return taken
+
+
+OF_A_REGION = ("{}", "{}-gateway", "domain-{}", "domain-{}-certificate")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minting", [False, True])
+def test_a_lost_home_is_taken_out_of_the_state_and_nothing_else(*, minting: bool) -> None:
+    """As the runbook says: after a deployment to the new home, which was refused since the loss must be answered."""
+    regions = [region for region in THREE if region != HOME]
+    before = deploy(config(*([HOME] if minting else []), *regions, **EVERYTHING))
+    aws = Aws(items=KNOWN, failing=f"integers-coordinator-{NEW}-reconcile")
+    _, refused = deploy_badly(config(*regions, home=NEW, **EVERYTHING), aws=aws)
+    state = {each.urn: each for each in (*before.resources, *refused.resources)}
+
+    names = [f"integers-coordinator-{HOME}", f"integers-monitoring-{HOME}"]
+    of_the_region = [f"integers-{each.format(HOME)}" for each in OF_A_REGION]
+    taken = dependents(state, [*names, *(of_the_region if minting else [])])
+
+    for urn in taken:
+        assert HOME in urn.rpartition("::")[2], urn
+    for urn in state.keys() - taken:
+        region = state[urn].inputs.get("region")
+        assert region != HOME, urn
+    role = next(each for each in state.values() if each.inputs.get("name") == f"{PREFIX}-coordinate-{HOME}")
+    assert role.urn not in taken, "the next deployment deletes it: it is in no region"
