@@ -17,6 +17,7 @@ Pulumi doesn't know yet what AWS and the coordinator will reply.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, cast
@@ -40,8 +41,8 @@ OURS = "global-integers:index:"
 
 WHOLE = f"{OURS}GlobalIntegers"
 
-OF_THE_WHOLE = ("budget", "coordinator-")
-"""What its own resources are called, after its name."""
+OF_THE_WHOLE = r"(budget$|coordinator-first-layouts$|(coordinator-)?[a-z]+-[a-z-]+-\d-(mint|gateway|coordinate)-role$)"
+"""What its own resources are called, after its name. Those of its parts have the name of the part."""
 
 INVOCATION = "aws:lambda/invocation:Invocation"
 
@@ -83,17 +84,17 @@ class Mocks(pulumi.runtime.Mocks):
         self._others = others
         self._refusal = refusal
         self._zones = zones or {}
-        self._parts: list[str] = []
-        """The names of the components' parts, with which those of their resources begin."""
+        self._ours: list[re.Pattern[str]] = []
+        """What the names of the components' resources begin with."""
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         """Return a resource's id and outputs. Pulumi calls this."""
         self.resources.append(args)
         inputs = cast("dict[str, Any]", args.inputs)
         if args.typ.startswith(OURS):
-            self._parts += [f"{args.name}-{each}" for each in (OF_THE_WHOLE if args.typ == WHOLE else ("",))]
+            self._ours.append(re.compile(re.escape(f"{args.name}-") + (OF_THE_WHOLE if args.typ == WHOLE else "")))
             return "", inputs
-        if not args.name.startswith(tuple(self._parts)):
+        if not any(ours.match(args.name) for ours in self._ours):
             if self._others is not None:
                 return cast("Any", self._others.new_resource(args))
             return "" if pulumi.runtime.is_dry_run() else f"{args.name}-id", inputs

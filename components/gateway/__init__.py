@@ -46,7 +46,8 @@ class Gateway(pulumi.ComponentResource):
         super().__init__("global-integers:index:Gateway", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
 
-        self.role = role(f"{name}-role", names.gateway_role(region.name), "apigateway.amazonaws.com", roles, self)
+        above = opts.parent or self  # it is in no region, so it stays in Pulumi's state where a lost region doesn't
+        self.role = role(f"{name}-role", names.gateway_role(region.name), "apigateway.amazonaws.com", roles, above)
         allowed = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,

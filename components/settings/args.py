@@ -94,7 +94,7 @@ class GlobalIntegersArgs:
     home: str = required(
         default="", needed="it is the home region, with the layouts table and the coordinator", example="us-east-1"
     )
-    """The home region, with the layouts table and the coordinator. It can't be moved."""
+    """The home region, with the layouts table and the coordinator. With another one, they move there."""
     regions: Sequence[str] = required(default=[], needed=ONE, example=["us-east-1", "eu-west-1"])
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])

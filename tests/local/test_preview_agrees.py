@@ -36,11 +36,12 @@ Action = Callable[[Machine], None]
 Flow = Sequence[Deployment | Action]
 
 
-def to(*regions: str, protect: bool = False, refused: str = "", late: str = "", **settings: Any) -> Deployment:
-    """Return a deployment to these regions, by default the home region and another one."""
-    return Deployment(
-        {"regions": list(regions) or [HOME, OTHER], "protect": protect, **settings}, refused=refused, late=late
-    )
+def to(
+    *regions: str, home: str = HOME, protect: bool = False, refused: str = "", late: str = "", **settings: Any
+) -> Deployment:
+    """Return a deployment to these regions, by default the first home region and another one."""
+    chosen = {"aws:region": home, "regions": list(regions) or [HOME, OTHER], "protect": protect, **settings}
+    return Deployment(chosen, refused=refused, late=late)
 
 
 def run(*arguments: str) -> Action:
@@ -81,11 +82,22 @@ def forget(region: str) -> Action:
     def act(machine: Machine) -> None:
         state = machine.folder / "dev.json"
         whole = json.loads(state.read_text())
-        remaining = [made for made in whole["resources"] if region not in made["key"] + made["name"]]
+        remaining = [made for made in whole["resources"] if made["inputs"].get("region") != region]
         assert len(remaining) < len(whole["resources"])
         write_state(state, {**whole, "resources": remaining})
 
     return act
+
+
+def burn(machine: Machine) -> None:
+    """Delete all that the first home region has: here, every region answers, so it is one without anything."""
+    aws = Aws(machine.endpoint)
+    dynamodb, functions = aws.client("dynamodb", HOME), aws.client("lambda", HOME)
+    for table in dynamodb.list_tables()["TableNames"]:
+        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=table)
+    for each in functions.list_functions()["Functions"]:
+        functions.delete_function(FunctionName=each.get("FunctionName", ""))
 
 
 def unprotect_table(machine: Machine) -> None:
@@ -131,6 +143,20 @@ FLOWS: dict[str, Flow] = {
         to(protect=True),
     ),
     "A region that will never come back": (to(protect=True), forget(OTHER), to(HOME), to(HOME, protect=True)),
+    "Move the home region": (
+        to(),
+        to(home=OTHER),
+        to(home=THIRD, memorySize=512),
+        to(OTHER, HOME, home=HOME, leaving=[THIRD]),
+        to(home=HOME),
+    ),
+    "The home region is lost for ever": (
+        to(HOME, OTHER, THIRD),
+        burn,
+        to(OTHER, THIRD, home=OTHER, late="the home region: in us-east-1, which doesn't answer"),
+        forget(HOME),
+        to(OTHER, THIRD, home=OTHER, recovery=THAT_LOSS),
+    ),
     "Two losses at once": (
         to(),
         run("lose", "--layouts", "--mirror"),
