@@ -39,13 +39,7 @@ Found = Item | Absent | None
 """A counter's item in the region, as the coordinator sees it."""
 
 
-def problem_of(
-    asked: Check,
-    carry_out: CarryOut,
-    ask: Ask,
-    *,
-    only_health: bool = False,
-) -> Problem | None:
+def problem_of(asked: Check, carry_out: CarryOut, ask: Ask, *, only_health: bool = False) -> Problem | None:
     """Return what is wrong with a region's function, or None if it works."""
     attempt, began = 1, time.monotonic()
     while True:

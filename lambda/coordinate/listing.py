@@ -67,9 +67,8 @@ def look() -> Steps[Look]:
 def _counter(name: str, now: Look, before: Look | None) -> dict[str, Any]:
     register = now.registers[name]
     issued = _issued(now, register)
-    minted = [last for last, _ in issued.values() if last >= register.base]
-    found = {"epoch": register.epoch, "base": register.base, "limit": register.limit}
-    found |= {"position": max(minted, default=None)}
+    position = max((last for last, _ in issued.values() if last >= register.base), default=None)
+    found = {"epoch": register.epoch, "base": register.base, "limit": register.limit, "position": position}
     return found if before is None else {**found, "perSecond": _rate(register, issued, now, before)}
 
 

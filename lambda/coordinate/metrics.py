@@ -158,9 +158,8 @@ def documents(statistics: RunStatistics, ended: float, before: TablesScan | None
     earlier run of the same process saw.
     """
     scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.result.record
-    named: dict[str, Any] = {"Run": statistics.kind, "Failed": int(statistics.failed)}
     repaired = sorted(outcomes.keys() & {*scan.broken})
-    named["repaired"] = repaired[:10]
+    named: dict[str, Any] = {"Run": statistics.kind, "Failed": int(statistics.failed), "repaired": repaired[:10]}
     values: dict[str, float] = {"Repairs": len(repaired)}
     if statistics.kind in ("schedule", "deployment"):  # others may run all the time: that doesn't prove that it runs
         # Only a failed scheduled run may wake somebody: a refused deployment has a user who sees it.

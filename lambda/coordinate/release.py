@@ -35,11 +35,7 @@ def check_version(asked: Check, carry_out: CarryOut, functions: Functions) -> di
             created now would be what callers reach as soon as it is paused no longer.
     """
     if asked.paused:
-        try:
-            alias = functions.alias(asked.region)
-        except AliasError:
-            return {"paused": asked.region}
-        if alias is None:
+        if functions.aliases([asked.region])[asked.region] is None:
             raise refusals.paused_from_the_start(asked.region)
         return {"paused": asked.region}
     _check(asked, carry_out, functions)
@@ -131,10 +127,6 @@ def _patiently(region: str, act: Callable[[], T]) -> T:
         time.sleep(PAUSE)
 
 
-def _regions(record: DeploymentRecord | None) -> list[str]:
-    return [*record.desired.everywhere] if record else []
-
-
 def _moved(check: Check, carry_out: CarryOut, functions: Functions) -> refusals.Moved:
     """Return of each region whether its alias has moved to this build; None if it doesn't answer."""
     return {
@@ -147,7 +139,8 @@ Found = Mapping[str, Alias | AliasError | None]
 
 
 def _aliases(check: Check, carry_out: CarryOut, functions: Functions) -> Found:
-    return functions.aliases([*_regions(carry_out(ReadRecord())), check.region])
+    record: DeploymentRecord | None = carry_out(ReadRecord())
+    return functions.aliases([*(record.desired.everywhere if record else ()), check.region])
 
 
 def _newest(found: Found) -> Alias:
@@ -173,7 +166,7 @@ def back(carry_out: CarryOut, functions: Functions) -> dict[str, Any]:
     record: DeploymentRecord | None = carry_out(ReadRecord())
     if record is None:
         raise nothing_deployed("back")
-    found = functions.aliases(_regions(record))
+    found = functions.aliases(record.desired.everywhere)
     aliases = {region: alias for region, alias in found.items() if isinstance(alias, Alias)}
     newest = _newest(aliases).newest
     if not newest:

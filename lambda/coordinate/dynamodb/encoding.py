@@ -79,9 +79,9 @@ SCHEMAS: dict[type, list[tuple[str, str, Kind]]] = {
 """Each field, its attribute, and how its values are encoded."""
 
 DEFAULTS: dict[type, Mapping[str, Any]] = {
+    **{each: {} for each in (DeploymentRecord, Admitted)},
     Register: {each.name: 0 for each in fields(Register) if each.default == 0},
     Claim: Claim._field_defaults,
-    DeploymentRecord: {"term": 0},
 }
 """What a field has if it isn't stored: every run reads the registers of ten thousand counters."""
 
@@ -93,7 +93,7 @@ def attributes_of(stored: DeploymentRecord | Admitted | Claim | Register | Copy[
     """Encode what a table of the home region has, with its key."""
     if isinstance(stored, Copy):
         return {**attributes_of(stored.original), "mirrorId": {"S": stored.mirror_id}}
-    key, schema, defaults = STORED[type(stored)], SCHEMAS[type(stored)], DEFAULTS.get(type(stored), {})
+    key, schema, defaults = STORED[type(stored)], SCHEMAS[type(stored)], DEFAULTS[type(stored)]
     attributes = {
         name: encode(value)
         for field, name, (encode, _) in schema
@@ -103,14 +103,8 @@ def attributes_of(stored: DeploymentRecord | Admitted | Claim | Register | Copy[
 
 
 def _decoded(stored: type[T], attributes: Mapping[str, Any]) -> T:
-    defaults = DEFAULTS.get(stored, {})
-    return stored(
-        **{
-            field: decode(attributes[name])
-            for field, name, (_, decode) in SCHEMAS[stored]
-            if name in attributes or field not in defaults
-        }
-    )
+    schema, optional = SCHEMAS[stored], DEFAULTS[stored]
+    return stored(**{f: decode(attributes[a]) for f, a, (_, decode) in schema if a in attributes or f not in optional})
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
@@ -138,13 +132,8 @@ def copy_of(decode: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, 
 
 def item_values(item: Item) -> Attributes:
     """Encode an item, without its key. Conditions test whether `fenced` and `held` exist."""
-    attributes: Attributes = {
-        "issued": {"N": str(item.issued)},
-        "stride": {"N": str(item.stride)},
-        "ceiling": {"N": str(item.ceiling)},
-        "epoch": {"N": str(item.epoch)},
-        "low": {"N": str(item.low)},
-    }
+    numbers = ("issued", "stride", "ceiling", "epoch", "low")
+    attributes: Attributes = {name: {"N": str(getattr(item, name))} for name in numbers}
     if item.fenced:
         attributes["fenced"] = {"BOOL": True}
     if item.held:

@@ -98,7 +98,9 @@ class Store:
             case op.ReadAdmitted():
                 return read(client, self._layouts, ADMITTED_KEY, encoding.admitted_of)
             case op.WriteRecord(old, new, admitted):
-                beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted), **_still(admitted)}
+                no_claim = {"ConditionExpression": "attribute_not_exists(home)"}  # what is there can't be read
+                same = no_claim if isinstance(admitted, Absent) else _unchanged(admitted)
+                beside = {"TableName": self._layouts, "Item": encoding.attributes_of(new.admitted), **same}
                 return _together(client, {"Put": replacement(self._layouts, old, new)}, {"Put": beside})
             case op.ReadRecordCopy():
                 return self._record(client, self._mirror, encoding.copy_of(encoding.record_of))
@@ -280,13 +282,7 @@ def scan(
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
-def record(
-    client: DynamoDB,
-    table: str,
-    key: Any,
-    layouts: tuple[Layout, ...],
-    past: tuple[int, int] | None,
-) -> bool:
+def record(client: DynamoDB, table: str, key: Any, layouts: tuple[Layout, ...], past: tuple[int, int] | None) -> bool:
     """Record layouts unless the record has some of this epoch or a later one. Return whether it was written.
 
     What else the item has stays, but what was issued too long ago.
@@ -332,12 +328,6 @@ def replacement(table: str, old: Any, new: Any) -> dict[str, Any]:
     """
     item = encoding.attributes_of(new)
     return {"TableName": table, "Item": item, **_unchanged(old, item)}
-
-
-def _still(admitted: Admitted | Claim | Absent | None) -> dict[str, Any]:
-    """Return the condition that this still identifies the record; of what can't be read, that it is no claim."""
-    claimed = {"ConditionExpression": "attribute_not_exists(home)"}
-    return claimed if isinstance(admitted, Absent) else _unchanged(admitted)
 
 
 def _check(table: str, key: str, old: Admitted | Claim | Copy[Admitted] | None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from .model import (
     loss_id,
     where,
 )
-from .moves import Left, at, check_age, is_later, record_home, stays, take
+from .moves import Left, at, check_age, record_home, stays, take
 from .operations import Steps, one
 from .plan import beginning
 
@@ -84,7 +84,7 @@ def admit(deployment: Deploy | None, run: str) -> Steps[DeploymentRecord | None]
             new = record  # somebody has deleted what is beside the record, or changed it
         elif deployment is None:
             return record
-        elif (yield from is_later(deployment.desired, record)) and (yield from take(deployment, run)) is None:
+        elif (yield from take(deployment, run, record)) is None:
             continue
         elif record.desired.text == deployment.desired.text:
             return record
@@ -196,8 +196,7 @@ def _first(
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     layouts_id, mirror_id, copy = own.layouts_id, own.mirror_id, own.copy
     tables: dict[str, Scanned] = {"the layouts table": registers, "the mirror": copies}
-    known = own.records
-    if any(each.layouts_id != layouts_id for each in known):
+    if any(each.layouts_id != layouts_id for each in own.records):
         tables["another layouts table's record"] = {RECORD_KEY: Absent.GONE}
     if deployment is None:
         if traces := where(tables, lambda _: True):
@@ -227,12 +226,12 @@ def _first(
     new = DeploymentRecord(
         layouts_id,
         token,
-        1 + max([0, *(each.number for each in known)]),
+        1 + max([0, *(each.number for each in own.records)]),
         deployment.follows,
         deployment.requested,
         desired,
-        first_epoch=max([1, *(each.first_epoch for each in known)]),
-        first_base=max([1, *(each.first_base for each in known)]),
+        first_epoch=max([1, *(each.first_epoch for each in own.records)]),
+        first_base=max([1, *(each.first_base for each in own.records)]),
         term=term + bool(silent),  # more than that of a home which takes a record from one that is silent here
     )
     if not traces:

@@ -146,12 +146,7 @@ def _top(items: Items, register: Register) -> int:
 
 
 def _following(
-    register: Register,
-    record: DeploymentRecord,
-    items: Items,
-    tops: Sequence[int],
-    fenced: Mapping[str, str],
-    now: int,
+    register: Register, record: DeploymentRecord, items: Items, tops: Sequence[int], fenced: Mapping[str, str], now: int
 ) -> Register:
     """Return the register of the next epoch, above these items and `tops`. `fenced` are the tables of fenced items."""
     found = [item for item in items.values() if isinstance(item, Item)]

@@ -163,7 +163,7 @@ class DeploymentRecord:
     """The epoch with which a counter begins of which nothing is found: after a loss, above all that anyone has seen."""
     first_base: int = 1
     """The smallest integer of such a counter."""
-    term: int = 0
+    term: int = 1
     """1, 2, 3, … for each region that becomes the home. Of several homes' records, the one of the last term counts."""
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from . import operations as op
 from . import refusals
-from .model import TAKEN, Absent, Admitted, Claim, Copy, Deploy, DeploymentRecord, DesiredState, Register
+from .model import TAKEN, Absent, Admitted, Claim, Copy, Deploy, DeploymentRecord
 from .operations import Steps, one
 
 
@@ -70,28 +70,22 @@ def record_home(regions: Sequence[str], term: int) -> Steps[None]:
         stays((yield from one(op.ReadHome(regions[answers.index(False)]))))
 
 
-def is_later(desired: DesiredState, record: DeploymentRecord) -> Steps[bool]:
-    """Return whether a region knows a later home than that of this record."""
-    return any(each.term > record.term for each in (yield from _known(desired)))
-
-
-def _known(desired: DesiredState) -> Steps[list[Claim]]:
-    """Return what regions have on record about the home. One that has nothing, or doesn't answer, is left out."""
-    answers = yield [*map(op.ReadHome, desired.everywhere)]
-    return [each for each in answers if isinstance(each, Claim)]
-
-
-def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None]:
+def take(
+    deployment: Deploy, run: str, record: DeploymentRecord | None = None
+) -> Steps[tuple[int, Sequence[str]] | None]:
     """Claim every other home. Then copy the last record, with its registers, into this one's mirror.
 
     Return None if there is more to see. If no table proves the last record, return the term of this home's first
-    record, and the homes that don't answer. No other run has the random `run`.
+    record, and the homes that don't answer. Where this home has a `record`, nothing is done unless a region knows a
+    later home, or another one of this term. No other run has the random `run`.
 
     Raises:
-        Refused: the deployment is outdated, or something that can't be read is in the way.
+        Refused: the deployment is outdated, or something is in the way that can't be read, or is another stack's.
     """
     desired, here = deployment.desired, deployment.desired.home
-    known = yield from _known(desired)
+    known = [each for each in (yield [*map(op.ReadHome, desired.everywhere)]) if isinstance(each, Claim)]
+    if record and not any((each.term, each.home != here) > (record.term, False) for each in known):
+        return record.term, ()
     left = yield from _all_left([here, desired.first_home, *(each.home for each in known)])
     found = {home: its for home, its in left.items() if its}
     records = {home: its.last for home, its in found.items() if its.last}
@@ -99,6 +93,8 @@ def take(deployment: Deploy, run: str) -> Steps[tuple[int, Sequence[str]] | None
     claims = [its.claim for its in found.values() if its.claim]
     unseen = max([0, *(each.term for each in known), *(each.term - _is_void(each, found) for each in claims)])
     last = records[source] if source in records and records[source].term >= unseen else None
+    if strange := [at for at, its in records.items() if its.desired.first_layouts_label != desired.first_layouts_label]:
+        raise refusals.another_stacks(strange[0])
     if last is None or desired.text != last.desired.text:
         yield from check_age(deployment)
         if last and last.token != deployment.follows:
@@ -129,17 +125,11 @@ def _copy(source: str, here: str, found: Mapping[str, Left], record: DeploymentR
     if Absent.UNREACHABLE in answers or (yield from one(op.ReadAdmitted())) != own.admitted:
         return
     registers, copies, mine = answers
-    by_layouts = record.layouts_id == its.layouts_id  # else the mirror alone proves the record, and they may be older
-    latest: dict[str, Register] = {}
-    for name in {**registers, **copies}:
-        register, copy = registers.get(name), copies.get(name)
-        if by_layouts and isinstance(register, Register) and register.layouts_id == its.layouts_id:
-            latest[name] = register
-        proven = isinstance(copy, Copy) and copy.mirror_id == its.mirror_id
-        if proven and (name not in latest or copy.original.is_ahead_of(latest[name])):
-            latest[name] = copy.original
-        if name in latest and mine.get(name) is Absent.STRAY:
-            raise refusals.stray(name, "the mirror")
+    latest = {name: each.original for name, each in copies.items() if getattr(each, "mirror_id", "") == its.mirror_id}
+    if record.layouts_id == its.layouts_id:  # else the mirror alone proves the record, and they may be older
+        latest |= {name: each for name, each in registers.items() if getattr(each, "layouts_id", "") == its.layouts_id}
+    if stray := [name for name in latest if mine.get(name) is Absent.STRAY]:
+        raise refusals.stray(stray[0], "the mirror")
     if all((yield [op.WriteCopy(mine.get(name), Copy(each, own.mirror_id)) for name, each in latest.items()])):
         yield [op.WriteRecordCopy(own.copy, Copy(record, own.mirror_id), own.admitted)]
 
@@ -176,9 +166,8 @@ def _left_in(home: str, here: str) -> Steps[Left | None]:
 def _is_void(claim: Claim, found: Mapping[str, Left]) -> bool:
     """Return whether a claim has led to nothing, as the tables show to which the record would have been written."""
     its = found.get(claim.home)
-    if its is None or not {its.layouts_id, its.mirror_id}.intersection(claim.tables):
-        return False
-    return its.last is None or its.last.term < claim.term
+    there = its is not None and {its.layouts_id, its.mirror_id}.intersection(claim.tables)
+    return bool(its and there and (its.last is None or its.last.term < claim.term))
 
 
 def _taken(its: Left, claim: Claim) -> Copy[DeploymentRecord] | None:

@@ -23,12 +23,7 @@ class LimitLost(Refused):
 
 
 def lost_everything(
-    layouts_id: str,
-    traces: Mapping[str, Sequence[str]],
-    loss: str = "",
-    least: int = 0,
-    *,
-    another: bool = False,
+    layouts_id: str, traces: Mapping[str, Sequence[str]], loss: str = "", least: int = 0, *, another: bool = False
 ) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror.
 
@@ -43,9 +38,8 @@ def lost_everything(
     return Refused(
         f"Neither the layouts table ({layouts_id}) nor its mirror has the deployment record, but there was a "
         "deployment: both tables were lost, or the home region of before doesn't answer, or a destroy was interrupted. "
-        "If that home region may answer again, wait for it; if a table there is gone, deploy with "
-        "`--refresh`; if the stack was to be destroyed, finish that. Meanwhile, regions go on "
-        f"minting what they still have. {named}{todo}{found}"
+        "If that region may answer again, wait for it; if a table there is gone, deploy with `--refresh`; if the stack "
+        f"was to be destroyed, finish that. Meanwhile, regions go on minting what they still have. {named}{todo}{found}"
     )
 
 
@@ -138,6 +132,14 @@ def elsewhere(home: str) -> Elsewhere:
     return Elsewhere(
         f"The home region is {home} by now, or is about to be. Set `aws:region` to it and deploy, or ask the "
         f"coordinator there. {NOTHING_CHANGED}"
+    )
+
+
+def another_stacks(home: str) -> Refused:
+    """Return the refusal to move to or from a region whose tables have the record of another stack."""
+    return Refused(
+        f"The layouts table and the mirror in {home} have the record of another stack of this name. If that is gone, "
+        f"delete both tables, and deploy with `--refresh`; or choose another home region. {NOTHING_CHANGED}"
     )
 
 

@@ -197,11 +197,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
 
 
 def _reconcile_each(
-    counters: Mapping[str, Observation | None],
-    record: DeploymentRecord,
-    token: str,
-    result: RunResult,
-    asked: Asked,
+    counters: Mapping[str, Observation | None], record: DeploymentRecord, token: str, result: RunResult, asked: Asked
 ) -> Steps[Refused | None]:
     """Reconcile counters at the same time. Return what was refused, which does not stop the others.
 
@@ -218,12 +214,7 @@ def _reconcile_each(
 
 
 def _reconcile(
-    counter: str,
-    token: str,
-    record: DeploymentRecord,
-    observation: Observation | None,
-    result: RunResult,
-    asked: Asked,
+    counter: str, token: str, record: DeploymentRecord, observation: Observation | None, result: RunResult, asked: Asked
 ) -> Steps[bool]:
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(op.MayBegin())):

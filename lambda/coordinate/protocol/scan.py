@@ -54,9 +54,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     asked = [op.ReadRecorded(region, first.counter) for region in first.regions] if first else []
     answers = yield [*asked, *map(op.DescribeTable, regions), *map(op.ReadHome, desired.everywhere)]
     ids = dict(zip(regions, answers[len(asked) :], strict=False))
-    homes = dict(zip(desired.everywhere, answers[len(asked) + len(regions) :], strict=True))
-    terms = {region: its.term if isinstance(its, Claim) else its for region, its in homes.items()}
-    outdated = (region for region, term in terms.items() if term != record.term and not isinstance(term, Absent))
+    homes = zip(desired.everywhere, answers[len(asked) + len(regions) :], strict=True)
+    outdated = tuple(at for at, its in homes if its is None or (isinstance(its, Claim) and its.term != record.term))
     recorded = dict(zip(first.regions if first else (), answers, strict=False))
     now = yield from one(op.Clock())
     tables = {"layouts": registers, "mirror": copies, **scans}
@@ -96,7 +95,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         todo,
         tuple(urgent) if record.reconciled else (),
         where(tables, lambda what: what is Absent.STRAY),
-        tuple(outdated),
+        outdated,
         unrecorded(first.counter, scans, recorded) if first else (),
     )
 
