@@ -18,7 +18,7 @@ from .gateway import Gateway
 from .monitoring import Monitoring, budget
 from .monitoring.stack_metrics import StackMetrics
 from .region import RegionalAlias, RegionalCounter, RegionalCounterArgs
-from .settings import desired_state_of, settings_of
+from .settings import SettingsError, desired_state_of, settings_of
 from .settings.args import GlobalIntegersArgs, Settings, minting_environment
 from .settings.values import Findings
 from .table import only_writers
@@ -66,6 +66,11 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         former = former_home(settings.names, settings.home, settings.deployed, self)
+        if former and settings.kms_keys and former.region not in settings.kms_keys:
+            raise SettingsError(
+                f"kmsKeys: {former.region} has no key here, which was the home region until now: keep its key until "
+                "the home region has moved"
+            )
         coordinator = Coordinator(f"{name}-coordinator", _coordinator_args(settings, former), opts=child)
         deployed = self._waves(name, settings, coordinator)
         minting = {region: deployed[region].counter for region in settings.regions}

@@ -21,6 +21,7 @@ from coordinate.protocol.moves import LATEST
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 from mint.model import CeilingReached, WentBackwards
 
+from global_integers_core.lattice import MAX_FLOOR
 from global_integers_core.names import CHECK_COUNTER
 
 from .checks import CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled, check_refusal
@@ -399,7 +400,7 @@ class RandomSchedule:
         if answering.random() < self.rates["floors"]:
             floors = {}
             for key in answering.choice((("*",), ("*",), ("c",), ("*", "c"), ())):
-                floors[key] = max(1, int(self.top * answering.choice((0.1, 0.5, 0.9, 1.01, 1.1))))
+                floors[key] = min(max(1, int(self.top * answering.choice((0.1, 0.5, 0.9, 1.01, 1.1)))), MAX_FLOOR)
             self.floors = floors
         if self.rates["move"] and self.moving.random() < self.rates["move"]:
             pulumi.home = self.moving.choice(HOMES)

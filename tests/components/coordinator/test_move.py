@@ -9,7 +9,7 @@ import pytest
 
 from components.coordinator.deployment import record_of
 from local.engine.program import Registration, run_program
-from tests.components.aws_answers import ROLE, STASH, TABLE, TABLE_POLICY
+from tests.components.aws_answers import POLICY, ROLE, STASH, TABLE, TABLE_POLICY
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
@@ -182,6 +182,18 @@ def test_the_preview_says_where_the_home_goes(*, protect: bool, left: str) -> No
 
 def test_a_record_has_its_term() -> None:
     assert record_of(json.dumps(record(HOME, term=3)), "layouts").term == 3
+
+
+def test_the_former_homes_key_is_needed_until_it_has_left() -> None:
+    keys = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THREE}
+    rest = [region for region in THREE if region != HOME]
+    without = {region: key for region, key in keys.items() if region != HOME}
+
+    error, refused = deploy_badly(config(*rest, home=NEW, kmsKeys=without), aws=Aws(items={**STANDS, **KNOWN}))
+    assert str(error).startswith(f"kmsKeys: {HOME} has no key here, which was the home region until now")
+    assert [each for each in refused.resources if each.custom] == []
+    deployment = deploy(config(*rest, home=NEW, protect=False, kmsKeys=keys), aws=Aws(items={**STANDS, **KNOWN}))
+    assert keys[HOME] in json.dumps([each.inputs for each in deployment.of(POLICY)])
 
 
 EVERYTHING: dict[str, Any] = {
