@@ -64,7 +64,7 @@ def record_of(item: str, table: str) -> StoredRecord:
             desired=desired,
             reconciled=attributes["reconciled"]["BOOL"],
             counters=report.get("counters", {}),
-            term=int(attributes.get("term", {"N": "0"})["N"]),
+            term=int(attributes["term"]["N"]),
             windows=report.get("windows", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
