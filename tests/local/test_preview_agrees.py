@@ -154,7 +154,6 @@ FLOWS: dict[str, Flow] = {
         to(HOME, OTHER, THIRD),
         burn,
         to(OTHER, THIRD, home=OTHER, late="the home region: in us-east-1, which doesn't answer"),
-        forget(HOME),
         to(OTHER, THIRD, home=OTHER, recovery=THAT_LOSS),
     ),
     "Two losses at once": (
