@@ -36,8 +36,8 @@ class PythonFunction(pulumi.ComponentResource):
 
     `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
     `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
-    `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`, if that is given: who
-    takes a lost region out of Pulumi's state keeps the role there.
+    `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`: so it stays in
+    Pulumi's state when a lost region is taken out of it, and the next deployment deletes it.
     """
 
     name: pulumi.Output[str]
@@ -72,9 +72,9 @@ class PythonFunction(pulumi.ComponentResource):
         memory_size: int,
         timeout: int,
         log_retention_days: int,
+        above: pulumi.Resource,
         reserved_concurrency: int = -1,
         after: Sequence[pulumi.Resource] = (),
-        above: pulumi.Resource | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
@@ -89,7 +89,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.code = version_in(code)
         described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
         self.build = _digest([*described, dict(environment)])[:12]
-        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above or self)
+        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above)
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
                 [

@@ -111,7 +111,7 @@ class RegionalCounter(pulumi.ComponentResource):
             # 0 pauses the region: Lambda answers 429.
             reserved_concurrency=0 if region.paused else args.reserved_concurrency,
             after=after,
-            above=opts.parent,
+            above=opts.parent or self,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [self.table, self.receipts, self.mint.function]

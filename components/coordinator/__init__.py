@@ -173,25 +173,22 @@ class Coordinator(pulumi.ComponentResource):
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
             log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
-            above=opts.parent,
+            above=opts.parent or self,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [layouts, mirror, self.function.policy]
         self._left: list[pulumi.Resource] = []
-        """What must be as it is wanted before the former home is claimed."""
+        """The policies by which only this coordinator writes into the former home's tables. The claim comes after."""
         if args.protect:
             for each, its in {"layouts": layouts, "mirror": mirror}.items():
                 only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
         if args.protect and former is not None:
             # They were protected, so they are deleted by the next deployment. Until then, only this role writes there.
             old, its_key = f"{base}-{former.region}", args.kms_keys.get(former.region, "")
-            make = partial(table, region=former.region, parent=self, protect=False, kms_key=its_key)
-            left = {
-                f"{old}-layouts": make(f"{old}-layouts", names.layouts_table, stream=True),
-                f"{old}-mirror": make(f"{old}-mirror", names.mirror_table),
-            }
-            for each, its in left.items():
-                self._left += [only_writers(f"{each}-writers", former.region, its, [self.function.role], self)]
+            for each, called in {"layouts": names.layouts_table, "mirror": names.mirror_table}.items():
+                stream = each == "layouts"
+                its = table(f"{old}-{each}", called, former.region, self, protect=False, kms_key=its_key, stream=stream)
+                self._left.append(only_writers(f"{old}-{each}-writers", former.region, its, [self.function.role], self))
         checked = self._invocation(
             "self",
             self.function.digest.apply(
@@ -346,8 +343,8 @@ def _agreed(result: Any) -> str:
 def _statements(names: ResourceNames, layouts_arn: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls.
 
-    The regions' tables are named in any region: a region that leaves the layout must still be fenced when the
-    program no longer knows it.
+    All tables are named in any region: one that leaves must still be fenced when the program no longer knows it, and
+    the home may have been another one.
     """
     _, partition, _, home, account, *_ = layouts_arn.split(":")
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table"
@@ -359,7 +356,6 @@ def _statements(names: ResourceNames, layouts_arn: str) -> list[dict[str, Any]]:
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DeleteItem", "DescribeTable"]
     recorded = ["GetItem", "UpdateItem"]
     return [
-        # In any region: the home region may have been another one.
         allow([f"dynamodb:{action}" for action in registers], f"{in_any_region}/{names.layouts_table}"),
         allow([f"dynamodb:{action}" for action in copies], f"{in_any_region}/{names.mirror_table}"),
         allow([f"dynamodb:{action}" for action in items], f"{in_any_region}/{names.counters_table}"),

@@ -6,7 +6,6 @@ The coordinator admits a deployment only if it names the token in the record. So
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -89,12 +88,11 @@ def event(
     be put back, if the layouts table has none, or one that was written in another table; or the record of a `former`
     home, if that is a later one.
     """
-    if record and last(record, former) is record and record.desired["layoutsLabel"] == desired["layoutsLabel"]:
-        copy = record
-        if record.desired == desired:
-            return canonical({"desired": desired, "follows": record.follows, "requested": record.requested})
-    # After a loss or a move, any of them may be an older one.
-    known = last(copy, record, former)
+    here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
+    known = record if here and last(record, former) is record else None
+    if known and known.desired == desired:
+        return canonical({"desired": desired, "follows": known.follows, "requested": known.requested})
+    known = known or last(copy, record, former)  # after a loss or a move, any of them may be an older one
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
 
 
@@ -192,7 +190,7 @@ def _window(counter: str, record: StoredRecord) -> int:
 
 def moves(former: str, home: str, *, protect: bool) -> str:
     """Return what a deployment says that moves the home region."""
-    left = f" (what {former} has of it is unprotected now, and deleted by the next deployment)" if protect else ""
+    left = f" (run it twice: the next deployment protects it, and deletes what {former} has left)" if protect else ""
     return f"home: {former} → {home}{left}"
 
 
@@ -302,6 +300,13 @@ class FormerHome:
     record: StoredRecord
 
 
+GONE: dict[str, Any] = {}
+"""Stands for an item whose table is gone. It is compared by identity: it is as empty as no item."""
+
+NO_TABLE = "couldn't find resource"
+"""What `findTableItem` in terraform-provider-aws says of ResourceNotFoundException."""
+
+
 def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource) -> FormerHome | None:
     """Return the home region until now, if it isn't the `home` of the settings; None if no record of it can be read.
 
@@ -309,24 +314,22 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
     which one is the home, and so has a home that was claimed. They are asked only where `home` doesn't say that it is.
 
     Raises:
-        RunError: of its two tables, one is gone.
+        RunError: of its two tables, one is gone; or a table may not be read.
     """
 
     def read(table: str, region: str, key: str, named: str = "counter") -> dict[str, Any]:
-        with suppress(Exception):  # there is no such item, or the region doesn't answer
-            try:
-                found = aws.dynamodb.get_table_item(
-                    table_name=table,
-                    region=region,
-                    key=json.dumps({named: {"S": key}}),
-                    opts=pulumi.InvokeOptions(parent=parent),
-                )
-                return json.loads(found.item)
-            except Exception as error:
-                if NO_TABLE in str(error):
-                    return GONE
-                raise
-        return {}
+        try:
+            found = aws.dynamodb.get_table_item(
+                table_name=table,
+                region=region,
+                key=json.dumps({named: {"S": key}}),
+                opts=pulumi.InvokeOptions(parent=parent),
+            )
+            return json.loads(found.item)
+        except Exception as error:  # there is no such item, or the region doesn't answer
+            if "AccessDenied" in str(error):
+                raise pulumi.RunError(f"{table} in {region} can't be read (docs/permissions.md): {error}") from error
+            return GONE if NO_TABLE in str(error) else {}
 
     def claimed(item: Mapping[str, Any]) -> set[tuple[int, str]]:
         return {(int(item["term"]["N"]), item["home"]["S"])} if "home" in item else set()
@@ -337,7 +340,7 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
     known = claimed(admitted).union(
         *(claimed(read(names.receipts_table, each, HOME_KEY, "receipt")) for each in regions)
     )
-    known |= set().union(*(claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each != home))
+    known.update(*[claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each != home])
     for _, region in sorted(known, reverse=True):
         if region == home:
             return None
@@ -352,13 +355,6 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
             )
         return FormerHome(region, record)
     return None
-
-
-GONE: dict[str, Any] = {}
-"""Stands for an item whose table is gone."""
-
-NO_TABLE = "couldn't find resource"
-"""What `findTableItem` in terraform-provider-aws says of ResourceNotFoundException."""
 
 
 def _missing(error: Exception) -> None:

@@ -57,7 +57,7 @@ class Aws:
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         copy: the mirror's copy of it, likewise.
-        items: items of regions: (region, table without the prefix, key) → its attributes.
+        items: items of regions: (region, table without the prefix, key) → its attributes, or the error of reading it.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         first_layouts_label: what the state has kept as the label of the first layouts table.
         named: what the names of tables begin with in the state.
@@ -74,7 +74,7 @@ class Aws:
         continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
         copy: Mapping[str, Any] | None = None,
-        items: Mapping[tuple[str, str, str], Mapping[str, Any]] | None = None,
+        items: Mapping[tuple[str, str, str], Mapping[str, Any] | str] | None = None,
         labels: Mapping[str, str | None] | None = None,
         first_layouts_label: str | None = None,
         named: str | None = None,

@@ -245,8 +245,11 @@ def processes_of(folder: Path) -> list[int]:
 
 def coordinators(folder: Path) -> list[int]:
     """Return the coordinator function's processes."""
-    pattern = re.compile(rb"lambda-global-integers-\w+-coordinate-")
-    return [pid for pid in processes_of(folder) if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes())]
+    pattern, found = re.compile(rb"lambda-global-integers-\w+-coordinate-"), list[int]()
+    for pid in processes_of(folder):
+        with suppress(OSError):  # it has ended
+            found += [pid] if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes()) else []
+    return found
 
 
 def up(machine: Machine, *regions: str, settings: tuple[str, ...] = ()) -> Machine:

@@ -1,10 +1,10 @@
 """The home region moves, and is lost for ever, on real parts: no caller notices, and no integer is skipped."""
 
-import itertools
 import json
 import os
 import re
 import signal
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -76,7 +76,7 @@ def test_the_home_moves_under_traffic_and_back(fresh: Machine) -> None:
     integers = clients.end()
 
     assert len(set(integers)) == len(integers)
-    assert {region for region in clients.failed if region in THREE[1:]} == set(), clients.failed
+    assert not clients.failed.keys() & {*THREE[1:]}, clients.failed
     assert epochs(fresh) == {3}
 
 
@@ -87,7 +87,7 @@ def test_no_integer_is_skipped_and_no_url_changes(fresh: Machine) -> None:
 
     preview = fresh.run("preview", "-c", f"aws:region={NEW}").stdout
     assert f"\nhome: {HOME} → {NEW}\n" in preview
-    assert "counters" not in move(fresh, NEW).partition("home:")[2].partition("\n")[0]
+    assert f"\nhome: {HOME} → {NEW}\n" in move(fresh, NEW)
 
     assert fresh.outputs()["urls"] == urls
     assert [*before, *(mint(urls[region])[1]["integer"] for region in THREE)] == [1, 2, 3, 4, 5, 6]
@@ -100,7 +100,7 @@ def test_with_protect_the_next_deployment_deletes_what_is_left(fresh: Machine) -
     assert fresh.up(*THREE, settings=at(HOME, protect=True)).returncode == 0
 
     preview = fresh.run("preview", "-c", f"aws:region={NEW}", "-c", "protect=true").stdout
-    assert f"home: {HOME} → {NEW} (what {HOME} has of it is unprotected now, and deleted by the next" in preview
+    assert f"home: {HOME} → {NEW} (run it twice: the next deployment protects it" in preview
     move(fresh, NEW, protect=True)
     assert homes(fresh) == {HOME: ["layouts", "mirror"], NEW: WHOLE}
     move(fresh, NEW, protect=True)
@@ -134,7 +134,7 @@ def test_a_move_is_killed_anywhere_and_repeated_reverted_or_replaced(fresh: Mach
     clients = Clients(fresh.outputs()["urls"], each=1, repeated=(503, 429))
     present = HOME
 
-    for step in STEPS[:: 4 if then == FAR else 1]:
+    for step in STEPS[:: 4 if then == FAR else 1]:  # a third home takes twice as long
         to = NEW if present == HOME else HOME
         ends = f"integers-{step.replace('<new>', to).replace('<old>', present)}\n"
         with fresh.start(*fresh.command(*THREE, settings=at(to))) as process:
@@ -142,8 +142,9 @@ def test_a_move_is_killed_anywhere_and_repeated_reverted_or_replaced(fresh: Mach
             assert next((line for line in process.stdout if line.endswith(ends)), None), step
             process.kill()
             process.communicate(timeout=HANGING)
-        for pid in coordinators(fresh.folder)[:1]:
-            os.kill(pid, signal.SIGKILL)
+        for pid in coordinators(fresh.folder):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         present = {NEW: to, HOME: present, FAR: FAR}[then]
         move(fresh, present)
         assert homes(fresh) == {present: WHOLE}, step
@@ -202,7 +203,7 @@ def test_it_is_lost_for_ever_and_the_stack_goes_on(fresh: Machine) -> None:
 
     refused = fresh.up(*rest, settings=at(NEW))
     assert refused.returncode == 1
-    assert f"the home region: in {HOME}, which doesn't answer" in refused.stderr
+    assert f"the home region: in {HOME}, which doesn't answer or lacks a table" in refused.stderr
     (loss,) = set(re.findall(r"loss-[0-9a-f]+-[0-9]+", refused.stderr))
     least = int(refused.stderr.partition("Use ")[2].partition(" ")[0])
     move(fresh, NEW, *rest, recovery={"loss": loss, "above": least})
@@ -214,20 +215,3 @@ def test_it_is_lost_for_ever_and_the_stack_goes_on(fresh: Machine) -> None:
     after = [mint(now[region])[1]["integer"] for region in rest]
     assert min(after) > max(*before, least)
     assert "unchanged\n" in move(fresh, NEW, *rest, recovery={"loss": loss, "above": least})
-
-
-def test_two_deployers_with_two_homes_end_in_one(fresh: Machine) -> None:
-    assert fresh.up(*THREE).returncode == 0
-    before = [mint(url)[1]["integer"] for url in fresh.outputs()["urls"].values()]
-
-    with fresh.start(*fresh.command(*THREE, settings=at(NEW))) as process:
-        for line in itertools.takewhile(lambda _: process.poll() is None, process.stdout or ()):
-            if f"coordinator-{NEW}-layouts" in line:
-                break
-        fresh.up(*THREE, settings=at(FAR))
-        process.communicate(timeout=HANGING)
-    move(fresh, FAR)
-
-    assert homes(fresh) == {FAR: WHOLE}
-    after = [mint(url)[1]["integer"] for url in fresh.outputs()["urls"].values()]
-    assert len({*before, *after}) == 6

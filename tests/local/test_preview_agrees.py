@@ -153,7 +153,7 @@ FLOWS: dict[str, Flow] = {
     "The home region is lost for ever": (
         to(HOME, OTHER, THIRD),
         burn,
-        to(OTHER, THIRD, home=OTHER, late="the home region: in us-east-1, which doesn't answer"),
+        to(OTHER, THIRD, home=OTHER, late="the home region: in us-east-1, which doesn't answer or lacks a table"),
         to(OTHER, THIRD, home=OTHER, recovery=THAT_LOSS),
     ),
     "Two losses at once": (

@@ -216,7 +216,7 @@ def _first(
     }
     traces = where({**tables, **scans, **found}, lambda _: True)
     if silent:
-        traces["the home region"] = tuple(f"{home}, which doesn't answer" for home in silent)
+        traces["the home region"] = tuple(f"{home}, which doesn't answer or lacks a table" for home in silent)
     first = [at(desired.first_home, desired.home, read) for read in (op.DescribeStream(), op.ScanRegisters())]
     label, shown = yield first
     if Absent.UNREACHABLE in (label, shown) and desired.first_home not in silent:

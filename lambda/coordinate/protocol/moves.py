@@ -34,9 +34,9 @@ class Left(NamedTuple):
     @property
     def claim(self) -> Claim | None:
         """The claim of another home. If the layouts table was lost, its mark is still in the mirror."""
-        if isinstance(self.admitted, Claim) or self.copy is None or TAKEN not in self.copy.mirror_id:
-            return self.admitted if isinstance(self.admitted, Claim) else None
-        return Claim(*json.loads(self.copy.mirror_id.rpartition(TAKEN)[0]))
+        claim, taken, _ = (self.copy.mirror_id if self.copy else "").rpartition(TAKEN)
+        marked = Claim(*json.loads(claim)) if taken else None
+        return self.admitted if isinstance(self.admitted, Claim) else marked
 
     @property
     def last(self) -> DeploymentRecord | None:
@@ -76,8 +76,8 @@ def take(
     """Claim every other home. Then copy the last record, with its registers, into this one's mirror.
 
     Return None if there is more to see. If no table proves the last record, return the term of this home's first
-    record, and the homes that don't answer. Where this home has a `record`, nothing is done unless a region knows a
-    later home, or another one of this term. No other run has the random `run`.
+    record, and the homes that don't answer or lack a table. Where this home has a `record`, nothing is done unless a
+    region knows a later home, or another one of this term. No other run has the random `run`.
 
     Raises:
         Refused: the deployment is outdated, or something is in the way that can't be read, or is another stack's.

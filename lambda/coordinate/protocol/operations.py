@@ -155,7 +155,7 @@ class ReadRecorded(Operation):
 
 
 class RecordHome(Operation):
-    """Record in a region that this is the home. Condition: no later term is on record, nor another home."""
+    """Record in a region that this is the home. Condition: no later term is on record, nor another home of this one."""
 
     region: str
     term: int

@@ -1,14 +1,13 @@
 """Another home region: which one was it until now, what is made beside it, and what stays for one more deployment."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
-from components.coordinator.deployment import record_of
 from local.engine.program import Registration, run_program
+from local.paths import ROOT
 from tests.components.aws_answers import POLICY, ROLE, STASH, TABLE, TABLE_POLICY
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
@@ -16,7 +15,7 @@ from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config
 NEW = "eu-west-1"
 THIRD = "us-west-2"
 
-Items = dict[tuple[str, str, str], Mapping[str, Any]]
+Items = dict[tuple[str, str, str], Mapping[str, Any] | str]
 
 
 def record(home: str, *, term: int = 1, number: int = 4, token: str = "") -> dict[str, Any]:
@@ -39,11 +38,10 @@ def home(region: str, term: int) -> dict[str, Any]:
 
 STANDS: Items = {(HOME, "layouts", "/admitted"): {"token": {"S": "t"}}, (HOME, "layouts", "/deployment"): record(HOME)}
 KNOWN: Items = {(each, "receipts", "/home"): home(HOME, 1) for each in THREE}
-PROTECTED: dict[str, Any] = {"protect": True}
 
 
-def moved(items: Items, to: str = NEW, *, preview: bool = False, **settings: Any) -> tuple[Deployment, Aws]:
-    aws = Aws(items=items, preview=preview, standing=preview, lost=[f"{to}-layouts", f"{to}-mirror"])
+def moved(items: Items, to: str = NEW, **settings: Any) -> tuple[Deployment, Aws]:
+    aws = Aws(items=items)
     return deploy(config(*THREE, home=to, **settings), aws=aws), aws
 
 
@@ -96,7 +94,7 @@ def test_the_deployment_follows_the_record_of_the_former_home(name: str) -> None
     items, to, former = CASES[name]
     deployment, _ = moved(items, to)
 
-    own = items.get((to, "layouts", "/deployment"), {"token": {"S": ""}})["token"]["S"]
+    own = f"token of {to}" if (to, "layouts", "/deployment") in items else ""
     assert follows(deployment) == (f"token of {former}" if former else own)
 
 
@@ -116,23 +114,19 @@ def test_everything_of_the_new_home_is_made_beside_the_former_one() -> None:
     """And only the witness stays."""
     before, after = deploy(config(*THREE, protect=False)), moved({**STANDS, **KNOWN}, protect=False)[0]
 
-    def of_the_home(deployment: Deployment) -> set[str]:
-        """All that no region of the layout has: so its names differ with the home region."""
-        own = re.compile(r"-(coordinator|monitoring)-")
-        return {f"{each.type} {each.name}" for each in deployment.resources if own.search(each.name)}
-
-    witness = f"{STASH} integers-coordinator-first-layouts"
-    assert of_the_home(before) & of_the_home(after) >= {witness}
+    of_the_home = [
+        {f"{each.type} {each.name}" for each in one.resources if "-coordinator-" in each.name}
+        for one in (before, after)
+    ]
+    assert of_the_home[0] & of_the_home[1] == {f"{STASH} integers-coordinator-first-layouts"}
+    assert len(of_the_home[0]) > 20
+    assert {each.replace(f"coordinator-{HOME}", f"coordinator-{NEW}") for each in of_the_home[0]} <= of_the_home[1]
     assert before.one(STASH).urn == after.one(STASH).urn
     assert after.one(ROLE, name=f"{PREFIX}-coordinate-{NEW}")
-    at_home = {each for each in of_the_home(before) if f"integers-coordinator-{HOME}" in each}
-    assert len(at_home) > 20
-    assert not at_home & of_the_home(after)
-    assert {each.replace(f"coordinator-{HOME}", f"coordinator-{NEW}") for each in at_home} <= of_the_home(after)
 
 
 def test_what_the_former_home_has_is_deleted_by_the_next_deployment_if_it_was_protected() -> None:
-    deployment, _ = moved({**STANDS, **KNOWN}, **PROTECTED)
+    deployment, _ = moved({**STANDS, **KNOWN})
 
     left = {each.name: each for each in deployment.of(TABLE) if each.inputs["region"] == HOME and "coord" in each.name}
     assert left.keys() == {f"integers-coordinator-{HOME}-{each}" for each in ("layouts", "mirror")}
@@ -141,13 +135,13 @@ def test_what_the_former_home_has_is_deleted_by_the_next_deployment_if_it_was_pr
     assert {each.urn for each in left.values()} <= before, "they are the same resources"
     assert [each.protect for each in deployment.of(TABLE) if f"-{NEW}-layouts" in each.name] == [False]
     assert deployment.one(STASH).protect
-    again, _ = moved({(NEW, "layouts", "/admitted"): {"token": {"S": "t"}}}, **PROTECTED)
+    again, _ = moved({(NEW, "layouts", "/admitted"): {"token": {"S": "t"}}})
     assert not [each for each in again.of(TABLE) if each.name in left]
     assert [each.protect for each in again.of(TABLE) if f"-{NEW}-layouts" in each.name] == [True]
 
 
 def test_only_the_new_role_writes_from_then_on() -> None:
-    deployment, _ = moved({**STANDS, **KNOWN}, **PROTECTED)
+    deployment, _ = moved({**STANDS, **KNOWN})
     role = deployment.one(ROLE, name=f"{PREFIX}-coordinate-{NEW}")
 
     policies = deployment.of(TABLE_POLICY)
@@ -161,12 +155,12 @@ def test_only_the_new_role_writes_from_then_on() -> None:
 
 
 def test_what_is_left_is_not_touched_where_it_cant_be_read() -> None:
-    deployment, _ = moved(KNOWN, **PROTECTED)
+    deployment, _ = moved(KNOWN)
 
     assert not [each for each in deployment.of(TABLE) if f"coordinator-{HOME}" in each.name]
 
 
-LEFT = f" (what {HOME} has of it is unprotected now, and deleted by the next deployment)"
+LEFT = f" (run it twice: the next deployment protects it, and deletes what {HOME} has left)"
 
 
 @pytest.mark.parametrize(("protect", "left"), [(False, ""), (True, LEFT)])
@@ -180,8 +174,24 @@ def test_the_preview_says_where_the_home_goes(*, protect: bool, left: str) -> No
     assert f"leaving: {THREE[2]}" in rest
 
 
-def test_a_record_has_its_term() -> None:
-    assert record_of(json.dumps(record(HOME, term=3)), "layouts").term == 3
+def test_what_may_not_be_read_is_named() -> None:
+    """Else the deployment would follow no record, and be refused as an outdated one."""
+    denied = "operation error DynamoDB: GetItem, AccessDeniedException"
+    items: Items = {**STANDS, (THREE[1], "receipts", "/home"): denied}
+
+    error, refused = deploy_badly(config(*THREE, home=NEW), aws=Aws(items=items))
+    assert str(error).startswith(f"{PREFIX}-receipts in {THREE[1]} can't be read (docs/permissions.md): ")
+    assert [each for each in refused.resources if each.custom] == []
+
+
+def test_the_deployers_policy_allows_what_is_read() -> None:
+    policy = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
+    allowed = [each["Resource"] for each in policy["Statement"] if each["Action"] == "dynamodb:GetItem"]
+
+    _, aws = moved({**KNOWN, (HOME, "mirror", "/deployment"): record(HOME)})
+    assert {call["tableName"].rpartition("-")[2] for call in aws.calls} == {
+        name.rpartition("-")[2] for names in allowed for name in names
+    }
 
 
 def test_the_former_homes_key_is_needed_until_it_has_left() -> None:
