@@ -97,9 +97,9 @@ class GlobalIntegers(pulumi.ComponentResource):
         }
         if settings.protect:
             for region, made in deployed.items():
-                counter, mint = made.counter, made.counter.mint.role
-                writers = [coordinator.function.role, mint]
-                gateway = [gateways[region].role] if region in gateways else []
+                counter, mint = made.counter, made.counter.mint.role.arn
+                writers = [coordinator.function.role.arn, mint]
+                gateway = [gateways[region].role.arn] if region in gateways else []
                 policies = [
                     only_writers(
                         f"{name}-{region}-table-writers", region, counter.table, [*writers, *gateway], counter

@@ -77,7 +77,7 @@ operations supported by resource-based policies")."""
 
 
 def only_writers(
-    resource: str, region: str, table: aws.dynamodb.Table, writers: Sequence[aws.iam.Role], parent: pulumi.Resource
+    resource: str, region: str, table: aws.dynamodb.Table, writers: Sequence[pulumi.Input[str]], parent: pulumi.Resource
 ) -> aws.dynamodb.ResourcePolicy:
     """Register the table's policy: it denies every write, unless it is by one of these roles.
 
@@ -92,7 +92,7 @@ def only_writers(
         resource,
         region=region,
         resource_arn=table.arn,
-        policy=pulumi.Output.all(table.arn, *(writer.arn for writer in writers)).apply(lambda arns: _deny(*arns)),
+        policy=pulumi.Output.all(table.arn, *writers).apply(lambda arns: _deny(*arns)),
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=STAYS),
     )
 

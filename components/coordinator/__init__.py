@@ -131,7 +131,8 @@ class Coordinator(pulumi.ComponentResource):
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         self._name, self._home, self._former, self._default_counter = name, home, former, args.default_counter
         # What a move makes is protected once it is the home: until then, the move may be given up.
-        protect = args.protect and former is None
+        moving = former is not None and former.region != home
+        protect = args.protect and not moving
         layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
         self._layouts_label = layouts.stream_label.apply(lambda label: f"{home} {label}")
         self.witness = pulumi.Stash(
@@ -177,18 +178,17 @@ class Coordinator(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.ready = [layouts, mirror, self.function.policy]
-        self._left: list[pulumi.Resource] = []
-        """The policies by which only this coordinator writes into the former home's tables. The claim comes after."""
         if args.protect:
+            # By any coordinator of this stack: whoever moves the home region writes a claim into each former home.
+            ours = self.function.role.arn.apply(lambda arn: f"{arn.removesuffix(home)}*")
             for each, its in {"layouts": layouts, "mirror": mirror}.items():
-                only_writers(f"{name}-{each}-writers", home, its, [self.function.role], self)
-        if args.protect and former is not None:
-            # They were protected, so they are deleted by the next deployment. Until then, only this role writes there.
+                only_writers(f"{name}-{each}-writers", home, its, [ours], self)
+        if args.protect and former is not None and moving:
+            # They were protected, so they are deleted by the next deployment.
             old, its_key = f"{base}-{former.region}", args.kms_keys.get(former.region, "")
-            for each, called in {"layouts": names.layouts_table, "mirror": names.mirror_table}.items():
-                stream = each == "layouts"
-                its = table(f"{old}-{each}", called, former.region, self, protect=False, kms_key=its_key, stream=stream)
-                self._left.append(only_writers(f"{old}-{each}-writers", former.region, its, [self.function.role], self))
+            left = partial(table, region=former.region, parent=self, protect=False, kms_key=its_key)
+            left(f"{old}-layouts", names.layouts_table, stream=True)
+            left(f"{old}-mirror", names.mirror_table)
         checked = self._invocation(
             "self",
             self.function.digest.apply(
@@ -304,7 +304,7 @@ class Coordinator(pulumi.ComponentResource):
             first_layouts_label=self.witness.output,
             former=self._former,
         )
-        result = self._invocation("reconcile", event, [*after, *self._left]).result
+        result = self._invocation("reconcile", event, after).result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
         return result.apply(json.loads)

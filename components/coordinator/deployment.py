@@ -14,7 +14,7 @@ import pulumi_aws as aws
 
 from global_integers_core.lattice import least_distance
 from global_integers_core.names import CHECK_COUNTER, NAMED
-from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY
+from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, regions_of
 
 from ..names import ResourceNames
 from ..settings import SettingsError
@@ -86,11 +86,11 @@ def event(
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
     at any age. Otherwise the event is a new one. It follows the record, or its `copy` in the mirror, which is about to
     be put back, if the layouts table has none, or one that was written in another table; or the record of a `former`
-    home, if that is a later one.
+    home, if that is a later one. A home that must be taken over, or taken back, is always asked.
     """
     here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
     known = record if here and last(record, former) is record else None
-    if known and known.desired == desired:
+    if known and known.desired == desired and former is None:
         return canonical({"desired": desired, "follows": known.follows, "requested": known.requested})
     known = known or last(copy, record, former)  # after a loss or a move, any of them may be an older one
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
@@ -100,6 +100,8 @@ def last(*records: StoredRecord | None) -> StoredRecord | None:
     """Return the last of these records, which are of several tables and home regions."""
     return max(filter(None, records), key=lambda each: (each.term, each.number), default=None)
 
+
+GIVEN_UP = "a move of the home region was not finished, and is given up"
 
 NO_RECORD = "the first deployment was interrupted, and is continued"
 
@@ -236,7 +238,8 @@ def request(
         if former:
             record = former.record
             what = changes({**desired, "tableLabels": labels}, record)
-            text = "; ".join(filter(None, [moves(former.region, home, protect=protect), what]))
+            moving = moves(former.region, home, protect=protect) if former.region != home else GIVEN_UP
+            text = "; ".join(filter(None, [moving, what]))
         elif record:
             text = changes({**desired, "tableLabels": labels}, record)
         elif copy:
@@ -294,7 +297,10 @@ def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRe
 
 @dataclass(frozen=True)
 class FormerHome:
-    """The home region until now. It has the record of the last deployment."""
+    """The home region until now, which has the record of the last deployment.
+
+    It may be that of the settings: if a move was given up, the home takes itself back.
+    """
 
     region: str
     record: StoredRecord
@@ -308,10 +314,11 @@ NO_TABLE = "couldn't find resource"
 
 
 def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource) -> FormerHome | None:
-    """Return the home region until now, if it isn't the `home` of the settings; None if no record of it can be read.
+    """Return the home region until now; None if the `home` of the settings is it, or if no record can be read.
 
     It is known before any resource is registered, since those of another home region are others. Regions have on record
-    which one is the home, and so has a home that was claimed. They are asked only where `home` doesn't say that it is.
+    which one is the home, and a home that was claimed names others. They are asked only where `home` doesn't say that
+    it is the home. Of their records, the last one counts.
 
     Raises:
         RunError: of its two tables, one is gone; or a table may not be read.
@@ -331,30 +338,32 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
                 raise pulumi.RunError(f"{table} in {region} can't be read (docs/permissions.md): {error}") from error
             return GONE if NO_TABLE in str(error) else {}
 
-    def claimed(item: Mapping[str, Any]) -> set[tuple[int, str]]:
-        return {(int(item["term"]["N"]), item["home"]["S"])} if "home" in item else set()
-
     admitted = read(names.layouts_table, home, ADMITTED_KEY)
     if admitted and "home" not in admitted:
         return None
-    known = claimed(admitted).union(
-        *(claimed(read(names.receipts_table, each, HOME_KEY, "receipt")) for each in regions)
-    )
-    known.update(*[claimed(read(names.layouts_table, each, ADMITTED_KEY)) for _, each in known if each != home])
-    for _, region in sorted(known, reverse=True):
-        if region == home:
-            return None
-        items = {table: read(table, region, RECORD_KEY) for table in (names.layouts_table, names.mirror_table)}
-        record = last(*(record_of(json.dumps(item), table) for table, item in items.items() if item))
-        if record is None:
-            continue
-        if gone := [table for table, item in items.items() if item is GONE]:
-            raise pulumi.RunError(
-                f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once "
-                "more and run `pulumi up --refresh`, which recreates the table"
-            )
-        return FormerHome(region, record)
-    return None
+    on_record = (read(names.receipts_table, region, HOME_KEY, "receipt") for region in regions)
+    homes = list(dict.fromkeys([home, *(each["home"]["S"] for each in on_record if each)]))
+    for each in homes:
+        claim = read(names.layouts_table, each, ADMITTED_KEY)
+        named = [claim["home"]["S"], *regions_of(claim["others"])] if "home" in claim else []
+        homes += [region for region in dict.fromkeys(named) if region not in homes]
+    tables = (names.layouts_table, names.mirror_table)
+    items = {region: {table: read(table, region, RECORD_KEY) for table in tables} for region in homes}
+    found = {
+        region: record
+        for region, its in items.items()
+        if (record := last(*(record_of(json.dumps(item), table) for table, item in its.items() if item)))
+    }
+    region = max(found, key=lambda each: (found[each].term, found[each].number), default=None)
+    if region is None or (region == home and not admitted):
+        return None
+    gone = [table for table, item in items[region].items() if item is GONE]
+    if gone and region != home:
+        raise pulumi.RunError(
+            f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once more "
+            "and run `pulumi up --refresh`, which recreates the table"
+        )
+    return FormerHome(region, found[region])
 
 
 def _missing(error: Exception) -> None:

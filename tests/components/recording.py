@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from global_integers_core.records import RECORD_KEY
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY
 from local.engine.program import Registration, Skipped
 
 from .aws_answers import GET_ZONE, INVOCATION, STASH, TABLE, answers
@@ -105,7 +105,9 @@ class Aws:
         table: str = arguments["tableName"]
         (key,) = (value["S"] for value in json.loads(arguments["key"]).values())
         named = table.rpartition("-")[2]
-        stored = {"layouts": self._record, "mirror": self._copy} if key == RECORD_KEY else {}
+        stored: dict[str, Any] = {"layouts": self._record, "mirror": self._copy} if key == RECORD_KEY else {}
+        if key == ADMITTED_KEY and self._record is not None:
+            stored = {"layouts": {"token": {"S": "of the record"}}}
         item = self._items.get((arguments["region"], named, key), stored.get(named))
         if item is None:
             raise ValueError(f"reading DynamoDB Table Item ({table}|{key}): empty result")

@@ -112,7 +112,9 @@ def take(
         writes = [op.WriteClaim(its.admitted, claim, its.copy, _taken(its, claim)) for its in unclaimed.values()]
         yield [at(home, here, write) for home, write in zip(unclaimed, writes, strict=True)]
     elif last:
-        yield from _copy(source, here, found, replace(last, term=term))
+        # With this event: if nothing else has changed, the next deployment finds it, and asks for nothing.
+        event = {"follows": deployment.follows, "requested": deployment.requested}
+        yield from _copy(source, here, found, replace(last, term=term, **event))
     return None
 
 

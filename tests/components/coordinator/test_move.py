@@ -32,8 +32,10 @@ def record(home: str, *, term: int = 1, number: int = 4, token: str = "") -> dic
     }
 
 
-def home(region: str, term: int) -> dict[str, Any]:
-    return {"home": {"S": region}, "term": {"N": str(term)}}
+def home(region: str, term: int, *others: str) -> dict[str, Any]:
+    """Return what a region has on record, or a claim."""
+    named = {"others": {"L": [{"S": other} for other in others]}}
+    return {"home": {"S": region}, "term": {"N": str(term)}, **named}
 
 
 STANDS: Items = {(HOME, "layouts", "/admitted"): {"token": {"S": "t"}}, (HOME, "layouts", "/deployment"): record(HOME)}
@@ -83,6 +85,21 @@ CASES: dict[str, tuple[Items, str, str]] = {
         },
         THIRD,
         NEW,
+    ),
+    "a move was killed when it had claimed both homes, and is repeated": (
+        {
+            **STANDS,
+            **KNOWN,
+            (HOME, "layouts", "/admitted"): home(NEW, 2, HOME, NEW),
+            (NEW, "layouts", "/admitted"): home(NEW, 2, HOME, NEW),
+        },
+        NEW,
+        HOME,
+    ),
+    "and no region has the home on record": (
+        {**STANDS, (NEW, "layouts", "/admitted"): home(NEW, 2, HOME, NEW)},
+        NEW,
+        HOME,
     ),
     "the former home is lost": (KNOWN, NEW, ""),
     "nothing is deployed": ({}, NEW, ""),
@@ -140,17 +157,35 @@ def test_what_the_former_home_has_is_deleted_by_the_next_deployment_if_it_was_pr
     assert [each.protect for each in again.of(TABLE) if f"-{NEW}-layouts" in each.name] == [True]
 
 
-def test_only_the_new_role_writes_from_then_on() -> None:
+def test_a_home_that_was_claimed_is_taken_back_though_nothing_else_has_changed() -> None:
+    """Pulumi's state has the event of the last deployment: the same one would ask nobody."""
+    before = deploy(config(*THREE)).reconcile().inputs["input"]
+    item = {**record(HOME), "desired": {"S": json.dumps(json.loads(before)["desired"])}}
+    stands: Items = {**KNOWN, (HOME, "layouts", "/deployment"): item}
+    plain: Items = {**stands, (HOME, "layouts", "/admitted"): {"token": {"S": "t"}}}
+    claimed: Items = {**stands, (HOME, "layouts", "/admitted"): home(NEW, 2, HOME, NEW)}
+
+    (kept, _), (asked, _) = moved(plain, to=HOME), moved(claimed, to=HOME)
+    assert json.loads(kept.reconcile().inputs["input"])["requested"] == 1_794_000_000
+    assert json.loads(asked.reconcile().inputs["input"])["requested"] > 1_794_000_000
+    assert follows(asked) == f"token of {HOME}"
+    assert [each.protect for each in asked.of(TABLE)] == [each.protect for each in kept.of(TABLE)]
+
+
+def test_any_coordinator_of_the_stack_writes_at_home_and_only_the_new_one_in_regions() -> None:
+    """Each move claims every former home, also one that the program doesn't know."""
     deployment, _ = moved({**STANDS, **KNOWN})
     role = deployment.one(ROLE, name=f"{PREFIX}-coordinate-{NEW}")
 
-    policies = deployment.of(TABLE_POLICY)
-    assert len(policies) == 2 * len(THREE) + 2 + 2
-    for each in policies:
-        assert f"-coordinate-{NEW}" in each.inputs["policy"]
+    policies = {each.name: each for each in deployment.of(TABLE_POLICY)}
+    assert len(policies) == 2 * len(THREE) + 2
+    for name, each in policies.items():
+        at_home = "-coordinator-" in name
+        assert (f"-coordinate-{NEW}" in each.inputs["policy"]) == (not at_home)
+        assert ('-coordinate-*"' in each.inputs["policy"]) == at_home
         assert f"-coordinate-{HOME}" not in each.inputs["policy"]
         assert role.urn in each.dependencies
-    waits = {each.urn for each in policies if f"integers-coordinator-{NEW}" not in each.name}
+    waits = {each.urn for name, each in policies.items() if "-coordinator-" not in name}
     assert waits <= deployment.reconcile().dependencies
 
 
