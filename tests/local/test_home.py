@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from global_integers_core.records import ADMITTED_KEY
 from local.aws_clients import Aws
 from tests.local.machine import HANGING, Clients, Machine, coordinators, mint
 from tests.local.test_preview_agrees import burn
@@ -158,6 +159,36 @@ def test_a_move_is_killed_anywhere_and_repeated_reverted_or_replaced(fresh: Mach
     assert len(set(integers)) == len(integers)
     assert clients.failed == {}
     assert epochs(fresh) == {1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("protect", [False, True])
+@pytest.mark.parametrize("then", [NEW, HOME, FAR])
+def test_a_move_is_killed_between_its_claims_and_its_record(fresh: Machine, then: str, *, protect: bool) -> None:
+    assert fresh.up(*THREE, settings=at(HOME, protect=protect)).returncode == 0
+    urls = fresh.outputs()["urls"]
+    before = [mint(urls[region])[1]["integer"] for region in THREE]
+    dynamodb = Aws(fresh.endpoint).client("dynamodb", NEW)
+
+    with fresh.start(*fresh.command(*THREE, settings=at(NEW, protect=protect))) as process:
+        admitted: Any = {}
+        while not admitted and process.poll() is None:
+            with suppress(dynamodb.exceptions.ResourceNotFoundException):
+                key = {"counter": {"S": ADMITTED_KEY}}
+                admitted = dynamodb.get_item(TableName=LAYOUTS, Key=key, ConsistentRead=True).get("Item", {})
+        process.kill()
+        for pid in coordinators(fresh.folder):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=HANGING)
+    move(fresh, then, protect=protect)
+    move(fresh, then, protect=protect)
+
+    assert homes(fresh) == {then: WHOLE}
+    assert fresh.run("send", '{"schedule": true}').stdout.startswith('{"counters"')
+    assert " unchanged\n" in move(fresh, then, protect=protect)
+    assert [*before, *(mint(urls[region])[1]["integer"] for region in THREE)] == [1, 2, 3, 4, 5, 6]
+    assert fresh.up(*THREE, settings=at(then, protect=False)).returncode == 0
 
 
 LOSSES: dict[str, tuple[tuple[str, str], ...]] = {

@@ -161,15 +161,15 @@ def test_a_home_that_was_claimed_is_taken_back_though_nothing_else_has_changed()
     """Pulumi's state has the event of the last deployment: the same one would ask nobody."""
     before = deploy(config(*THREE)).reconcile().inputs["input"]
     item = {**record(HOME), "desired": {"S": json.dumps(json.loads(before)["desired"])}}
-    stands: Items = {**KNOWN, (HOME, "layouts", "/deployment"): item}
-    plain: Items = {**stands, (HOME, "layouts", "/admitted"): {"token": {"S": "t"}}}
-    claimed: Items = {**stands, (HOME, "layouts", "/admitted"): home(NEW, 2, HOME, NEW)}
+    there: Items = {**KNOWN, (HOME, "layouts", "/deployment"): item}
+    plain: Items = {**there, (HOME, "layouts", "/admitted"): {"token": {"S": "t"}}}
+    claimed: Items = {**there, (HOME, "layouts", "/admitted"): home(NEW, 2, HOME, NEW)}
 
-    (kept, _), (asked, _) = moved(plain, to=HOME), moved(claimed, to=HOME)
-    assert json.loads(kept.reconcile().inputs["input"])["requested"] == 1_794_000_000
+    (same, _), (asked, _) = moved(plain, to=HOME), moved(claimed, to=HOME)
+    assert json.loads(same.reconcile().inputs["input"])["requested"] == 1_794_000_000
     assert json.loads(asked.reconcile().inputs["input"])["requested"] > 1_794_000_000
     assert follows(asked) == f"token of {HOME}"
-    assert [each.protect for each in asked.of(TABLE)] == [each.protect for each in kept.of(TABLE)]
+    assert [each.protect for each in asked.of(TABLE)] == [each.protect for each in same.of(TABLE)]
 
 
 def test_any_coordinator_of_the_stack_writes_at_home_and_only_the_new_one_in_regions() -> None:
