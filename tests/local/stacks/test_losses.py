@@ -101,7 +101,7 @@ def test_functions_that_remember_go_on_after_a_loss_of_everything(stack: Stack) 
 
 def test_a_mirror_that_is_denied_stops_a_change_and_no_region(stack: Stack) -> None:
     stack.deploy(regions=THREE)
-    iam, role = stack.aws.client("iam", HOME), NAMES.coordinate_function
+    iam, role = stack.aws.client("iam", HOME), NAMES.coordinate_role(HOME)
     denied = {
         "Effect": "Deny",
         "Action": "dynamodb:PutItem",
