@@ -90,7 +90,7 @@ class CoordinatorArgs:
     names: ResourceNames
     home: str
     former: FormerHome | None
-    """The home region until now, if it is another one."""
+    """Whose record this deployment follows, if the home region must be moved or taken back."""
     kms_keys: Mapping[str, str]
     """Region → the ARN of the key that encrypts its tables and logs, if not keys of AWS do."""
     roles: Roles

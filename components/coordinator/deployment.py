@@ -344,7 +344,7 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
     on_record = (read(names.receipts_table, region, HOME_KEY, "receipt") for region in regions)
     homes = list(dict.fromkeys([home, *(each["home"]["S"] for each in on_record if each)]))
     for each in homes:
-        claim = read(names.layouts_table, each, ADMITTED_KEY)
+        claim = admitted if each == home else read(names.layouts_table, each, ADMITTED_KEY)
         named = [claim["home"]["S"], *regions_of(claim.get("others", {"L": []}))] if "home" in claim else []
         homes += [region for region in dict.fromkeys(named) if region not in homes]
     tables = (names.layouts_table, names.mirror_table)

@@ -23,6 +23,7 @@ from typing import IO, Any
 import pytest
 from global_integers.testing.region import WINDOW
 
+from local.aws_clients import Aws
 from local.command_line import main
 from local.paths import ROOT
 from local.server.process import is_free
@@ -250,6 +251,24 @@ def coordinators(folder: Path) -> list[int]:
         with suppress(OSError):  # it has ended
             found += [pid] if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes()) else []
     return found
+
+
+def kill_coordinators(folder: Path) -> None:
+    """Kill the coordinator function's processes, in whichever regions."""
+    for pid in coordinators(folder):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def burn(machine: Machine, region: str) -> None:
+    """Delete a region's tables and functions: here, every region answers, so a lost one is one without anything."""
+    aws = Aws(machine.endpoint)
+    dynamodb, functions = aws.client("dynamodb", region), aws.client("lambda", region)
+    for table in dynamodb.list_tables()["TableNames"]:
+        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=table)
+    for each in functions.list_functions()["Functions"]:
+        functions.delete_function(FunctionName=each.get("FunctionName", ""))
 
 
 def up(machine: Machine, *regions: str, settings: tuple[str, ...] = ()) -> Machine:

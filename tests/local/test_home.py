@@ -1,9 +1,7 @@
 """The home region moves, and is lost for ever, on real parts: no caller notices, and no integer is skipped."""
 
 import json
-import os
 import re
-import signal
 from contextlib import suppress
 from typing import Any
 
@@ -11,8 +9,7 @@ import pytest
 
 from global_integers_core.records import ADMITTED_KEY
 from local.aws_clients import Aws
-from tests.local.machine import HANGING, Clients, Machine, coordinators, mint
-from tests.local.test_preview_agrees import burn
+from tests.local.machine import HANGING, Clients, Machine, burn, kill_coordinators, mint
 
 THREE = ("us-east-1", "eu-west-1", "ap-southeast-2")
 HOME, NEW, FAR = THREE
@@ -143,9 +140,7 @@ def test_a_move_is_killed_anywhere_and_repeated_reverted_or_replaced(fresh: Mach
             assert next((line for line in process.stdout if line.endswith(ends)), None), step
             process.kill()
             process.communicate(timeout=HANGING)
-        for pid in coordinators(fresh.folder):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_coordinators(fresh.folder)
         present = {NEW: to, HOME: present, FAR: FAR}[then]
         move(fresh, present)
         assert homes(fresh) == {present: WHOLE}, step
@@ -176,9 +171,7 @@ def test_a_move_is_killed_between_its_claims_and_its_record(fresh: Machine, then
                 key = {"counter": {"S": ADMITTED_KEY}}
                 admitted = dynamodb.get_item(TableName=LAYOUTS, Key=key, ConsistentRead=True).get("Item", {})
         process.kill()
-        for pid in coordinators(fresh.folder):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_coordinators(fresh.folder)
         process.communicate(timeout=HANGING)
     move(fresh, then, protect=protect)
     move(fresh, then, protect=protect)
@@ -228,7 +221,7 @@ def test_it_is_lost_for_ever_and_the_stack_goes_on(fresh: Machine) -> None:
     assert fresh.up(*THREE).returncode == 0
     urls = fresh.outputs()["urls"]
     before = [mint(urls[region])[1]["integer"] for region in THREE]
-    burn(fresh)
+    burn(fresh, HOME)
     rest = THREE[1:]
 
     refused = fresh.up(*rest, settings=at(NEW))

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from global_integers_core.names import LOSS_ID
 from local.aws_clients import Aws
 from local.paths import ROOT
-from tests.local.machine import HANGING, Machine, mint, write_state
+from tests.local.machine import HANGING, Machine, burn, mint, write_state
 
 HOME, OTHER, THIRD = "us-east-1", "eu-west-1", "ap-southeast-2"
 LAYOUTS = "global-integers-dev-layouts"
@@ -89,17 +90,6 @@ def forget(region: str) -> Action:
     return act
 
 
-def burn(machine: Machine) -> None:
-    """Delete all that the first home region has: here, every region answers, so it is one without anything."""
-    aws = Aws(machine.endpoint)
-    dynamodb, functions = aws.client("dynamodb", HOME), aws.client("lambda", HOME)
-    for table in dynamodb.list_tables()["TableNames"]:
-        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
-        dynamodb.delete_table(TableName=table)
-    for each in functions.list_functions()["Functions"]:
-        functions.delete_function(FunctionName=each.get("FunctionName", ""))
-
-
 def unprotect_table(machine: Machine) -> None:
     client = Aws(machine.endpoint).client("dynamodb", OTHER)
     arn = client.describe_table(TableName=COUNTERS)["Table"].get("TableArn", "")
@@ -152,7 +142,7 @@ FLOWS: dict[str, Flow] = {
     ),
     "The home region is lost for ever": (
         to(HOME, OTHER, THIRD),
-        burn,
+        partial(burn, region=HOME),
         to(OTHER, THIRD, home=OTHER, late="the home region: in us-east-1, which doesn't answer or lacks a table"),
         to(OTHER, THIRD, home=OTHER, recovery=THAT_LOSS),
     ),
