@@ -10,7 +10,7 @@ from global_integers_core.lattice import places
 from global_integers_core.names import camel
 
 from .coordinator import Coordinator, CoordinatorArgs
-from .coordinator.deployment import FormerHome, former_home
+from .coordinator.deployment import FormerHome, former_home, item_reader
 from .domain import Domain
 from .domain.capacity import capacity
 from .function import archive
@@ -65,7 +65,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        former = former_home(settings.names, settings.home, settings.deployed, self)
+        former = former_home(settings.names, settings.home, settings.deployed, item_reader(settings.names, self))
         if former and settings.kms_keys and former.region not in settings.kms_keys:
             raise SettingsError(
                 f"kmsKeys: {former.region} has no key here, which was the home region until now: keep its key until "

@@ -5,7 +5,7 @@ The coordinator admits a deployment only if it names the token in the record. So
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -109,7 +109,10 @@ PUT_BACK = "the layouts table has no record of the last deployment, and gets its
 
 BOTH_LOST = "the layouts table and the mirror were lost"
 
-ASKS = f"{BOTH_LOST}: the coordinator will say how to answer (docs/runbook.md#two-losses-at-once)"
+ASKS = (
+    f"{BOTH_LOST}, or none of these regions knows the home region until now: the coordinator will say how to go on "
+    "(docs/runbook.md#two-losses-at-once)"
+)
 
 ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counters go on by it only if it is right"
 
@@ -313,7 +316,32 @@ NO_TABLE = "couldn't find resource"
 """What `findTableItem` in terraform-provider-aws says of ResourceNotFoundException."""
 
 
-def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent: pulumi.Resource) -> FormerHome | None:
+ReadItem = Callable[[str, str, str], Mapping[str, Any]]
+"""Takes a table's name, its region, and a key. Returns an item as DynamoDB attributes: empty if there is none, or if
+the region doesn't answer; `GONE` if there is no such table."""
+
+
+def item_reader(names: ResourceNames, parent: pulumi.Resource) -> ReadItem:
+    """Return what reads an item before any resource is registered. It raises `RunError` if it isn't allowed to."""
+
+    def read(table: str, region: str, key: str) -> Mapping[str, Any]:
+        try:
+            found = aws.dynamodb.get_table_item(
+                table_name=table,
+                region=region,
+                key=json.dumps({"receipt" if table == names.receipts_table else "counter": {"S": key}}),
+                opts=pulumi.InvokeOptions(parent=parent),
+            )
+            return json.loads(found.item)
+        except Exception as error:  # there is no such item, or the region doesn't answer
+            if "AccessDenied" in str(error):
+                raise pulumi.RunError(f"{table} in {region} can't be read (docs/permissions.md): {error}") from error
+            return GONE if NO_TABLE in str(error) else {}
+
+    return read
+
+
+def former_home(names: ResourceNames, home: str, regions: Sequence[str], read: ReadItem) -> FormerHome | None:
     """Return the home region until now; None if the `home` of the settings is it, or if no record can be read.
 
     It is known before any resource is registered, since those of another home region are others. Regions have on record
@@ -323,25 +351,10 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], parent:
     Raises:
         RunError: of its two tables, one is gone; or a table may not be read.
     """
-
-    def read(table: str, region: str, key: str, named: str = "counter") -> dict[str, Any]:
-        try:
-            found = aws.dynamodb.get_table_item(
-                table_name=table,
-                region=region,
-                key=json.dumps({named: {"S": key}}),
-                opts=pulumi.InvokeOptions(parent=parent),
-            )
-            return json.loads(found.item)
-        except Exception as error:  # there is no such item, or the region doesn't answer
-            if "AccessDenied" in str(error):
-                raise pulumi.RunError(f"{table} in {region} can't be read (docs/permissions.md): {error}") from error
-            return GONE if NO_TABLE in str(error) else {}
-
     admitted = read(names.layouts_table, home, ADMITTED_KEY)
     if admitted and "home" not in admitted:
         return None
-    on_record = (read(names.receipts_table, region, HOME_KEY, "receipt") for region in regions)
+    on_record = [read(names.receipts_table, region, HOME_KEY) for region in regions]
     homes = list(dict.fromkeys([home, *(each["home"]["S"] for each in on_record if each)]))
     for each in homes:
         claim = admitted if each == home else read(names.layouts_table, each, ADMITTED_KEY)

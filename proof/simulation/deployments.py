@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.dynamodb.encoding import attributes_of
 from coordinate.events import request_of
-from coordinate.protocol.model import Deploy, DeploymentRecord, DesiredState, desired_state_of
+from coordinate.protocol.model import Deploy, DesiredState, desired_state_of
 
-from components.coordinator.deployment import StoredRecord, event, record_of
+from components.coordinator.deployment import GONE, StoredRecord, event, former_home, record_of
+from components.names import ResourceNames
 from components.settings.values import canonical
+from global_integers_core.records import RECORD_KEY
 
 from .checks import CheckedWorld
 from .world import HOME, LAYOUTS, MIRROR, at_home
 
 WINDOW = 12
+
+NAMES = ResourceNames("simulated")
 
 
 def desired(
@@ -66,8 +69,9 @@ class SimulatedSettings:
     home: str = HOME
 
 
-Read = tuple[StoredRecord | None, StoredRecord | None]
-"""The record and its copy, as a preview has read them."""
+Read = tuple[StoredRecord | None, StoredRecord | None, StoredRecord | None]
+"""The record and its copy in the home region of the settings, and the record of a former home, as a preview has read
+them."""
 
 
 class SimulatedPulumi:
@@ -102,10 +106,21 @@ class SimulatedPulumi:
         """Lose Pulumi's state, and import the tables into a new one."""
         self.first, self._event = "", None
 
-    def read(self) -> Read:
-        """Read the record and its copy, as a preview does."""
-        copy = self._world.record_copy
-        return _stored(self._world.record), _stored(copy and copy.original)
+    def read(self, settings: SimulatedSettings) -> Read:
+        """Read what a preview reads, by the program's own code.
+
+        Raises:
+            RunError: a table of the former home is gone.
+        """
+        former = former_home(NAMES, settings.home, [*settings.regions, *settings.leaving], self._item)
+        record, copy = (self._item(table, settings.home, RECORD_KEY) for table in (LAYOUTS, MIRROR))
+        return _stored(record), _stored(copy), former and former.record
+
+    def _item(self, name: str, region: str, key: str) -> Mapping[str, Any]:
+        table = self._world.database.tables.get((region, name.rpartition("-")[2]))
+        if region in self._world.unreachable:
+            return {}
+        return GONE if table is None else table.items.get(key, {})
 
     def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
@@ -149,7 +164,8 @@ class SimulatedPulumi:
             window=settings.window,
             recovery=settings.recovery,
         )
-        sent = event(asked, *read, now)
+        record, copy, former = read
+        sent = event(asked, record, copy, now, former)
         return None if sent == self._event else sent
 
     def succeeded(self, sent: str | None) -> list[str]:
@@ -170,8 +186,8 @@ class SimulatedPulumi:
         return deleted
 
 
-def _stored(read: DeploymentRecord | None) -> StoredRecord | None:
-    return record_of(json.dumps(attributes_of(read)), "layouts") if read is not None else None
+def _stored(item: Mapping[str, Any]) -> StoredRecord | None:
+    return record_of(json.dumps(item), LAYOUTS) if item else None
 
 
 def deployment_of(sent: str) -> Deploy:

@@ -97,7 +97,7 @@ class Stack:
             self.pulumi.recovery = {"loss": self.said, "above": above}
             self.said = ""
         settings = self.pulumi.change(self.names, self.floors)
-        sent = self.pulumi.up(settings, self.pulumi.read(), refresh=True)
+        sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=True)
         if sent is None:
             return ""
         steps = run(deployment_of(sent), f"up-{world.now}", RunResult())

@@ -98,7 +98,7 @@ def take(
     if last is None or desired.text != last.desired.text:
         yield from check_age(deployment)
         if last and last.token != deployment.follows:
-            raise refusals.superseded(last.desired.regions)
+            raise refusals.superseded(last.desired.regions, source if source != here else "")
     term = 1 + (last.term if last else unseen)
     tables = (found[here].layouts_id, found[here].mirror_id)
     claim = Claim(here, term, run, tuple(sorted(left)), tables)

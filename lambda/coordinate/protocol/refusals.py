@@ -153,12 +153,12 @@ def unreadable(home: str, table: str) -> Refused:
     )
 
 
-def superseded(regions: Sequence[str]) -> Refused:
-    """Return the refusal of a deployment whose preview is outdated."""
-    wanted = f" for {', '.join(regions)}" if regions else ""
+def superseded(regions: Sequence[str], home: str = "") -> Refused:
+    """Return the refusal of a deployment whose preview is outdated, or hasn't found the record in a former `home`."""
+    again = f" If this comes again, set `aws:region` to {home}, where the home was until now, deploy, and then move it."
     return Refused(
-        f"regions: another deployment{wanted} was admitted since. Nothing more was changed; "
-        "deploy again if that is not what you want."
+        f"regions: another deployment for {', '.join(regions) or 'other regions'} was admitted since. Nothing more was "
+        f"changed; deploy again if that is not what you want.{again if home else ''}"
     )
 
 

@@ -42,7 +42,7 @@ schedules have changed it may find nothing, and these tests take minutes: pytest
 
 
 def test_every_condition_and_every_rule_is_taken_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proof.simulation.schedule.MOVES", 0.5)
+    monkeypatch.setattr("proof.simulation.schedule.MOVES", (0.5, 0.5, 0.5))
     met = {name for seed in range(12) for name in RandomSchedule(seed, losses=2).run().conditions()}
 
     assert {*BY_SEARCH, *BY_HAND, *by_hand.BY_HAND, *FOUND} == {*met, *RULES}

@@ -46,12 +46,13 @@ def deployment(
     recovery: Mapping[str, Any] | None = None,
     home: str = "",
     first: str = "home layouts 1",
+    follows: str | None = None,
 ) -> SimulatedCoordinator:
-    """Return the run of a deployment whose preview reads what is admitted now."""
+    """Return the run of a deployment whose preview reads what is admitted now, unless it `follows` something else."""
     record, copy = world.record, world.record_copy
     if copy and (record is None or record.layouts_id != world.layouts.id):
         record = copy.original
-    follows = record.token if record else ""
+    admitted = record.token if record else ""
     floors = {} if floor is None else {"*": floor}
     home = home or world.home
     world.make_home(home)
@@ -66,7 +67,7 @@ def deployment(
         window=window,
         recovery=recovery,
     )
-    return begun(Deploy(decoded(asked), follows, world.now), name)
+    return begun(Deploy(decoded(asked), admitted if follows is None else follows, world.now), name)
 
 
 def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:

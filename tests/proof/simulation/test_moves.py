@@ -176,6 +176,21 @@ def test_the_same_silence_is_another_loss_once_the_home_has_moved() -> None:
     assert len({*losses}) == 2
 
 
+def test_regions_that_know_no_home_are_deployed_by_the_former_one_first() -> None:
+    """A move together with a change of all regions: the preview can't have found the record."""
+    world = minting()
+    world.make_table("c")
+    elsewhere = deployment(world, "c", "elsewhere", counters=("c", "d"), home=NEXT, follows="")
+    with pytest.raises(Refused, match="set `aws:region` to home, where the home was until now, deploy, and then move"):
+        elsewhere.finish(at(world, NEXT))
+    assert _goes_on(world, HOME)
+
+    check_reconciled(world, deployment(world, "c", "as told", counters=("c", "d")).finish(at(world, HOME)))
+    result = deployment(world, "c", "then", counters=("c", "d"), home=NEXT).finish(at(world, NEXT))
+    check_reconciled(world, result)
+    assert world.home == NEXT
+
+
 FENCES = ("claim", "rights")
 
 
@@ -228,6 +243,6 @@ def test_without_both_fences_an_integer_is_minted_twice() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("losses", [1, 2, 3])
 def test_a_search_in_which_homes_move_finds_nothing(losses: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proof.simulation.schedule.MOVES", 1.0)
+    monkeypatch.setattr("proof.simulation.schedule.MOVES", (1.0, 1.0, 1.0))
     terms = [record.term for seed in range(40) if (record := RandomSchedule(seed, losses=losses).run().record)]
     assert max(terms) > 1

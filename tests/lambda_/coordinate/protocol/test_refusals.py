@@ -44,6 +44,7 @@ ALL = [
     must_answer(["eu-west-1"], "orders"),
     superseded(["eu-west-1"]),
     superseded([]),
+    superseded(["eu-west-1"], "us-east-1"),
     nothing_deployed("orders"),
     lost_meanwhile("layouts table"),
     no_region(["eu-west-1"], "orders"),
