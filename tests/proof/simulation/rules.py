@@ -320,8 +320,8 @@ def _forgetful(up: Function) -> Function:
 
 
 def _by_the_record_before(event: Function) -> Function:
-    def sent(asked: Any, record: Any, copy: Any, now: int) -> str:
-        return event(asked, *((None, record) if record else (record, copy)), now)
+    def sent(asked: Any, record: Any, copy: Any, now: int, former: Any) -> str:
+        return event(asked, *((None, record) if record else (record, copy)), now, former)
 
     return sent
 
