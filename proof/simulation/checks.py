@@ -146,7 +146,8 @@ class CheckedWorld(World):
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
             new, record = operation.new, self.record
-            self._note_layout(new)
+            if self.at == self.home:  # in a former one, a register that counts as lost says nothing of the present
+                self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
             same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
             if operation.old is not None and same and new.epoch == operation.old.epoch and not (new.lost or claimed):

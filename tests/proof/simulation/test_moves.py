@@ -176,6 +176,28 @@ def test_the_same_silence_is_another_loss_once_the_home_has_moved() -> None:
     assert len({*losses}) == 2
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_region_that_does_not_answer_follows_when_it_does(gone: bool) -> None:
+    """Or its tables are gone, and a later deployment makes them again. The other one goes on as ever."""
+    world = minting()
+    if gone:
+        world.lose("b", "gone", Random(0))
+        world.lose("receipts b", "gone", Random(0))
+    else:
+        world.unreachable.add("b")
+    before = world.mint("a")
+    with suppress(Refused):
+        move(world, NEXT).finish(at(world, NEXT))
+    assert world.home == NEXT
+    assert before is not None
+    assert world.mint("a") == before + len(REGIONS)
+
+    world.unreachable.clear()
+    world.make_table("b")
+    check_reconciled(world, begun(ScheduledRun(), "schedule").finish(at(world, NEXT)))
+    moved(world, HOME)
+
+
 def test_regions_that_know_no_home_are_deployed_by_the_former_one_first() -> None:
     """A move together with a change of all regions: the preview can't have found the record."""
     world = minting()
