@@ -78,8 +78,8 @@ def _server_problem(error: Exception) -> str:
 
 
 def _is_full(said: str) -> bool:
-    """Return whether the server had no space."""
-    return any(os.strerror(number) in said for number in FULL)
+    """Return whether the server had no space, as the system says it, or SQLite."""
+    return any(words in said for words in ("disk is full", "disk I/O error", *map(os.strerror, FULL)))
 
 
 def _discard_output() -> None:
@@ -365,8 +365,6 @@ def _server(port: int | None) -> aws_server.Server:
     if aws_server.has_saved() and not aws_server.SERVICE.runs():
         started = aws_server.start(preferred if port is None else port)
         print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), from what it saved")
-        if aws_server.may_lack_the_end():
-            print("The end of what it saved may be missing: the counters tables count as lost, and are created again.")
         return started
     if before is None:
         _forget()  # what an interrupted `down` has left

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
-from .journal import MAY_LACK
 from .process import BackgroundService, Server, command_line, is_free, listener, working_folder
+from .saved import DATABASE
 
 USUAL_PORT = 4566
 
@@ -16,7 +16,7 @@ MAX_PORT = 65535
 SERVICE = BackgroundService(
     "server", "local.server.ministack_server", "the local AWS server", ("GET", "/_ministack/health")
 )
-"""What it has is saved in a folder (`journal.py`)."""
+"""What it has is saved in a folder (`saved.py`)."""
 
 
 def running(up: str = "") -> Server:
@@ -55,12 +55,7 @@ def saved() -> Path:
 
 def has_saved() -> bool:
     """Return whether a server has run here that was not ended by `down`."""
-    return any(saved().glob("snapshot-*.json"))
-
-
-def may_lack_the_end() -> bool:
-    """Return whether the server that runs has found that the end of what was saved may be missing."""
-    return MAY_LACK in SERVICE.log.read_text(errors="replace")
+    return (saved() / DATABASE).exists()
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:

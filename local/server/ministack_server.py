@@ -1,6 +1,6 @@
 """ministack with a queue in front of its functions: `python -m local.server.ministack_server <port>`.
 
-What it has outlives it (`journal.py`). It also treats a function's versions and aliases as Lambda does
+What it has outlives it (`saved.py`). It also treats a function's versions and aliases as Lambda does
 (`qualifiers.py`), enforces the policies of tables (`table_policies.py`), and names the error that a function has
 raised, or why it doesn't start.
 
@@ -211,8 +211,9 @@ def main() -> None:
     from ministack.core import lambda_runtime, persistence  # pyright: ignore[reportMissingTypeStubs]
     from ministack.services import cloudwatch_logs, dynamodb, lambda_svc  # pyright: ignore[reportMissingTypeStubs]
 
-    from . import journal, qualifiers, table_policies
+    from . import qualifiers, table_policies
     from .process import end_with_folder
+    from .saved import Saved
 
     Config.backlog = BACKLOG
     numbers = qualifiers.apply()
@@ -231,7 +232,7 @@ def main() -> None:
     worker._drain_stderr_bounded = partialmethod(worker._drain_stderr_bounded, first_line_wait=LOG_WAIT)
     server: Any = ministack
     folder = Path(os.environ["STATE_DIR"])
-    saved = journal.apply(folder, server, persistence, functions, dynamodb, {"numbers": numbers})
+    saved = Saved(folder, server, persistence, functions, dynamodb, {"numbers": numbers})
     server.app = saved.around(Queue(server.app))
     end_with_folder()
     server.main()

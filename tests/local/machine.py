@@ -173,7 +173,7 @@ class Clients:
     """Clients that mint from all URLs all the time, until `end`. What each got is kept in order."""
 
     def __init__(self, urls: dict[str, str], each: int = 2, repeated: Collection[int] = (429, 503)) -> None:
-        """Start `each` clients of each region. They try again after a status of `repeated`, such as a busy machine's."""
+        """Start `each` clients of each region. They try again after a status of `repeated`."""
         self.minted: dict[tuple[str, int], list[int]] = defaultdict(list)
         self.failed: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self.retried = 0

@@ -1,0 +1,280 @@
+"""What the local AWS server has outlives it: a SQLite database with tables, items, and the states of all services.
+
+All that requests of one turn of the event loop have changed is committed at once, and none of them is answered before
+it is on the disk. So a kill or a power failure loses nothing that was answered. A server that can't write ends: what it
+didn't answer is forgotten, as after a kill, and the next one goes on. Log lines are saved at the end only.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NoReturn
+from zlib import crc32
+
+TARGET = b"DynamoDB_20120810."
+
+READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List", "Search", "Filter")
+
+ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
+"""Operations that change items only."""
+
+DATABASE = "server.db"
+
+SCHEMA = """
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA journal_mode = PERSIST;
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = 1;
+CREATE TABLE IF NOT EXISTS saved (
+    kind TEXT, owner TEXT, name TEXT, content, checksum INTEGER, PRIMARY KEY (kind, owner, name)
+) WITHOUT ROWID;
+"""
+"""A row is the state of a `service`, an `archive` with a function's code, or an `item`, whose owner is a table's id.
+
+A write-ahead log would be twice as fast, but who flips a bit in it loses, unnoticed, all that was written after that.
+"""
+
+PUT = "REPLACE INTO saved VALUES (?, ?, ?, ?, ?)"
+REMOVE = "DELETE FROM saved WHERE kind = ? AND owner = ? AND name = ?"
+EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
+
+LOGS = "cloudwatch_logs"
+
+EMPTIED: Mapping[str, Any] = {"items": {}, "ItemCount": 0, "TableSizeBytes": 0}
+"""What a table's state has in place of its items. ministack counts them as they are put back."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Saved:
+    """The database of one server, and the services of ministack in this process.
+
+    `more` is what the patches of this folder keep, by name.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        app: Any,
+        persistence: Any,
+        functions: Any,
+        dynamodb: Any,
+        more: Mapping[str, dict[Any, Any]],
+    ) -> None:
+        self._path = folder / DATABASE
+        self._app, self._persistence, self._dynamodb, self._more = app, persistence, dynamodb, more
+        self._stores = [name for name in dynamodb.get_state() if name != "tables"]
+        self._changes: list[tuple[str, tuple[Any, ...]]] = []
+        self._changed = False
+        """Whether the state of a service may have changed."""
+        self._written: dict[str, str] = {}
+        """The states of services, as they were written last."""
+        self._archives: dict[str, bytes] = {}
+        self._turn: asyncio.Future[None] | None = None
+        """What the requests of this turn wait for: the commit."""
+        self._set, self._remove, self._recount = dynamodb._set_item, dynamodb._remove_item, dynamodb._items_replaced
+        dynamodb._set_item, dynamodb._remove_item = self._set_item, self._remove_item
+        dynamodb._items_replaced = self._items_replaced
+        functions._write_code_blob, functions._read_code_blob = self._write_archive, self._archives.get
+        functions._prune_orphan_code_blobs = self._prune
+
+    # Reading
+
+    def restore(self) -> None:
+        """Put back what the last server here had, or end this process."""
+        path = self._path.absolute()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=0, isolation_level=None)
+            self._database.executescript(SCHEMA)
+            if self._database.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+                raise ValueError("quick_check")
+            self._put_back(self._database.execute("SELECT * FROM saved").fetchall())
+        except (OSError, sqlite3.OperationalError) as problem:  # another server has opened it, or the disk is full
+            _give_up(f"{path}: {problem}")
+        except (sqlite3.DatabaseError, ValueError, LookupError, TypeError, AttributeError) as problem:
+            _give_up(f"{path} is damaged: {problem!r}")
+
+    def _put_back(self, rows: list[tuple[str, str, str, Any, int]]) -> None:
+        if wrong := [row for row in rows if row[4] != _checksum(*row[:4])]:
+            raise ValueError(wrong[0][:3])
+        self._archives |= {owner: content for kind, owner, _, content, _ in rows if kind == "archive"}
+        self._written = {owner: content for kind, owner, _, content, _ in rows if kind == "service"}
+        states = {name: self._loaded(text) for name, text in self._written.items()}
+        for name, module in self._app._state_map.items():
+            if states.get(name):
+                self._app._get_module(module).load_persisted_state(states[name])
+        for name, entries in states.get("patches", {}).items():
+            self._more[name].update({tuple(key): value for key, value in entries})
+        tables = {table["TableId"]: table for table in self._dynamodb._tables._data.values()}
+        for kind, owner, name, content, _ in rows:
+            if kind == "item" and owner in tables:
+                self._set(tables[owner], *json.loads(name), json.loads(content))
+        deleted = {owner for kind, owner, *_ in rows if kind == "item"} - tables.keys()
+        self._changes += [(EMPTY, ("item", owner)) for owner in deleted]
+
+    # Writing
+
+    def _put(self, kind: str, owner: str, name: str, content: str | bytes) -> None:
+        self._changes.append((PUT, (kind, owner, name, content, _checksum(kind, owner, name, content))))
+
+    def _set_item(self, table: Mapping[str, Any], key: Any, sort: Any, item: Any) -> Any:
+        """Set an item, as ministack does, and note it."""
+        self._put("item", table["TableId"], json.dumps([key, sort]), json.dumps(item))
+        return self._set(table, key, sort, item)
+
+    def _remove_item(self, table: Mapping[str, Any], key: Any, sort: Any) -> Any:
+        """Remove an item, as ministack does, and note it."""
+        self._changes.append((REMOVE, ("item", table["TableId"], json.dumps([key, sort]))))
+        return self._remove(table, key, sort)
+
+    def _items_replaced(self, table: Mapping[str, Any]) -> None:
+        """Count the items of a table whose items were replaced as a whole, as ministack does, and note them."""
+        self._changes.append((EMPTY, ("item", table["TableId"])))
+        for key, items in table["items"].items():
+            for sort, item in items.items():
+                self._put("item", table["TableId"], json.dumps([key, sort]), json.dumps(item))
+        self._recount(table)
+
+    def _write_archive(self, code: bytes) -> str:
+        """Note a function's code, and return its name."""
+        name = _name_of(code)
+        if name not in self._archives:
+            self._archives[name] = code
+            self._put("archive", name, "", code)
+        return name
+
+    def _prune(self, needed: set[str]) -> None:
+        for name in self._archives.keys() - needed:
+            del self._archives[name]
+            self._changes.append((EMPTY, ("archive", name)))
+
+    def _note_states(self, *, lines: bool = False) -> None:
+        """Note what has changed in the states of services: of DynamoDB without items, of the logs without `lines`."""
+        known = self._app._build_persistence_save_dict()
+        states = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
+        index = self._dynamodb._INDEX_MEMBERS
+        states["dynamodb"] = {name: getattr(self._dynamodb, f"_{name}") for name in self._stores}
+        states["dynamodb"]["tables"] = _each(
+            self._dynamodb._tables, lambda table: {**{k: v for k, v in table.items() if k != index}, **EMPTIED}
+        )
+        logs = self._app._get_module(self._app._state_map[LOGS])
+        lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})  # there may be very many lines
+        states[LOGS] = logs.get_state() if lines else {"log_groups": lineless}
+        states["patches"] = {
+            name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()
+        }
+        for name, state in states.items():
+            text = json.dumps(state, default=self._persistence._json_default)
+            if text != self._written.get(name):
+                self._put("service", name, "", text)
+                self._written[name] = text
+        self._changed = False
+
+    def _loaded(self, text: str) -> Any:
+        return json.loads(text, object_hook=self._persistence._json_object_hook)
+
+    def _write(self) -> None:
+        """Commit all changes, or end this process."""
+        if self._changed:
+            self._note_states()
+        changes, self._changes = self._changes, []
+        try:
+            if not self._path.exists():  # SQLite would write into a file that nobody finds
+                raise FileNotFoundError("it was removed")
+            self._database.execute("BEGIN")
+            for statement, values in changes:
+                self._database.execute(statement, values)
+            self._database.execute("COMMIT")
+        except (OSError, sqlite3.Error) as problem:
+            _give_up(f"{self._path.absolute()} can't be written: {problem}")
+
+    def _commit(self) -> None:
+        self._write()
+        turn, self._turn = self._turn, None
+        if turn:
+            turn.set_result(None)
+
+    async def _written_down(self) -> None:
+        """Wait until all that was changed is on the disk."""
+        if not self._changes and not self._changed:
+            return
+        if self._turn is None:
+            loop = asyncio.get_running_loop()
+            self._turn = loop.create_future()
+            loop.call_soon(self._commit)
+        await asyncio.shield(self._turn)
+
+    def around(self, app: App) -> App:
+        """Return an ASGI application that restores what was saved, and answers no request before what it changed is."""
+
+        async def called(scope: Scope, receive: Receive, send: Send) -> None:
+            async def sent(message: Scope) -> None:
+                if message["type"] == "http.response.start" and not _is_a_functions(scope):
+                    self._changed = self._changed or _may_change(scope)
+                    await self._written_down()
+                await send(message)
+
+            async def received() -> Scope:
+                message = await receive()
+                if message["type"] == "lifespan.startup":
+                    self.restore()
+                elif message["type"] == "lifespan.shutdown":
+                    self._note_states(lines=True)
+                    self._write()
+                return message
+
+            is_http = scope["type"] == "http"
+            await app(scope, receive if is_http else received, sent if is_http else send)
+
+        return called
+
+
+def _give_up(problem: str) -> NoReturn:
+    """End this process and its functions at once: it has changed what isn't written, or has nothing to begin with."""
+    with suppress(OSError):  # the disk is full
+        print(problem, file=sys.stderr, flush=True)
+    os.killpg(0, signal.SIGKILL)  # a function would keep its connections open
+    raise AssertionError
+
+
+def _each(scoped: Any, change: Callable[[Any], Any]) -> Any:
+    """Return entries of ministack, of all accounts and regions, each of them changed."""
+    changed = type(scoped)()
+    changed._data = {place: change(entry) for place, entry in list(scoped._data.items())}
+    return changed
+
+
+@cache
+def _name_of(code: bytes) -> str:
+    return sha256(code).hexdigest()
+
+
+def _checksum(*row: str | bytes) -> int:
+    return crc32(repr(row).encode())
+
+
+def _is_a_functions(scope: Scope) -> bool:
+    """Return whether a function answers a request, or ministack itself: what it knows was answered to it before."""
+    path: str = scope["path"]
+    return path.startswith("/_") or path.endswith("/invocations")
+
+
+def _may_change(scope: Scope) -> bool:
+    """Return whether a request may have changed anything but items."""
+    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return False
+    target = next((value for name, value in scope["headers"] if name == b"x-amz-target"), b"")
+    action = target.rpartition(b".")[2].decode()
+    return not action.startswith(READS) and not (target.startswith(TARGET) and action in ITEMS)
