@@ -286,12 +286,11 @@ def _up(options: argparse.Namespace) -> None:
 def _preview(options: argparse.Namespace) -> None:
     config, _ = _settings(options.stack, options.overrides)
     events, said = _planned(options.stack, config, options.overrides)
-    width = max((len(event) for event, _, _ in events), default=0)
     for event in events:
-        _show(*event, width=width)
+        _show(*event)
     for line in said:
         say(as_here(line))
-    to_do = Counter(_to_do(event) for event, _, _ in events)
+    to_do = Counter(event if event == "unchanged" else f"to {event}" for event, _, _ in events)
     print(f"{options.stack}: {_summary(to_do)}; nothing was changed")
 
 
@@ -335,16 +334,9 @@ def _with_options(message: str, file: str, project_name: str, overrides: Sequenc
     return message
 
 
-def _show(event: str, kind: str, name: str, width: int = 9) -> None:
+def _show(event: str, kind: str, name: str) -> None:
     if event != "unchanged":
-        say(f"  {event:<{width}} {kind.rsplit(':')[-1]:<25} {name}")
-
-
-def _to_do(event: str) -> str:
-    """Return what a preview counts: `to create`, or `that may be updated`."""
-    if event == "unchanged":
-        return event
-    return f"that may be {event.removeprefix('may ')}d" if event.startswith("may ") else f"to {event}"
+        say(f"  {event:<9} {kind.rsplit(':')[-1]:<25} {name}")
 
 
 def _summary(counts: Mapping[str, int]) -> str:

@@ -21,7 +21,7 @@ TIMES = 10
 BUSY_PER_PROCESSOR = 2
 SLOWEST = (
     "tests/local/stacks/test_changing_regions.py",
-    "tests/local/server/test_journal.py",
+    "tests/local/server/test_saved.py",
     "tests/local/apigateway",
     "tests/local/test_environment.py",
     "tests/local/test_interrupt.py",

@@ -1,10 +1,8 @@
 """Applies the program as `pulumi up` and `pulumi preview` would: what it registers is made in the local server.
 
 What is unknown in a preview: in Pulumi, the outputs of a resource that will be created, and those that an update may
-change. Whatever the program makes of them is unknown, too. Pulumi counts a resource with an unknown input as changed,
-and `up` may then find that it isn't: a recreated table has the same ARN. So a preview here says `may update` or `may
-replace` of a resource whose known inputs are all as before. It says `update` or `replace` if a known input differs. A
-resource that will be created or deleted is always known.
+change. Whatever the program makes of them is unknown, too, and so is the input of another resource: as in Pulumi, that
+counts as changed, though `up` may find that it isn't.
 """
 
 import json
@@ -38,8 +36,7 @@ EXISTS = re.compile("Conflict|Exists|InUse")
 Report = Callable[[str, str, str], None]
 """Called for every resource: what happened, its type, its name.
 
-What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in a preview `create`, `update`, `may
-update` …."""
+What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in a preview `create`, `update` …."""
 
 
 class Engine:
@@ -99,9 +96,7 @@ class Engine:
                 return before.id, {**registered, **before.outputs}
             if self.state.frozen:
                 replaces = before is not None and kind.replaces(before, wanted.inputs)
-                event = "create" if before is None else "replace" if replaces else "update"
-                unsure = before is not None and not before.updating and _may_be(wanted.inputs, before.inputs)
-                self._tell(f"may {event}" if unsure else event, wanted)
+                self._tell("create" if before is None else "replace" if replaces else "update", wanted)
                 if before is None or replaces:
                     return "", {**registered, **kind.planned(registered)}
                 return before.id, {**kind.known(before, wanted.inputs), **registered}
@@ -229,23 +224,6 @@ def _is_identified(resource: Registration) -> bool:
     """Return whether all that identifies a resource is known, as it is outside of a preview."""
     names = KINDS[resource.type].identity
     return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
-
-
-def _may_be(planned: Any, present: Any) -> bool:
-    """Return whether inputs of a preview may turn out to be these: all that is known of them is the same."""
-    match planned:
-        case pulumi.output.Unknown():
-            return True
-        case dict():
-            known, now = cast("dict[str, Any]", planned), cast("dict[str, Any]", present)
-            same = isinstance(present, dict) and known.keys() == now.keys()
-            return same and all(_may_be(value, now[name]) for name, value in known.items())
-        case list():
-            entries, before = cast("list[Any]", planned), cast("list[Any]", present)
-            same = isinstance(present, list) and len(entries) == len(before)
-            return same and all(map(_may_be, entries, before))
-        case _:
-            return planned == present
 
 
 def _of_another_stack(key: str, stack: str) -> bool:

@@ -46,13 +46,13 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
     lasting = "at the last run, each region could mint without the home region about: integers 1,000, orders 1,000"
     assert unchanged.stdout == f"{lasting}\ndev: 74 unchanged; nothing was changed\n"
     *resources, said, last, _ = changed.stdout.splitlines()
-    assert "  create      Table                     integers-eu-west-3-table" in resources
-    assert "  may replace Invocation                integers-coordinator-us-east-1-reconcile" in resources
+    assert "  create    Table                     integers-eu-west-3-table" in resources
+    assert "  replace   Invocation                integers-coordinator-us-east-1-reconcile" in resources
     assert said == (
         "integers: epoch 1 → 2, gap about 300, or what lasts ten seconds; "
         "orders: epoch 1 → 2, gap about 300, or what lasts ten seconds; "
         "the same for counters that aren't in the settings; joining: eu-west-3; window: 1,000 → 50,000"
     )
     assert last == lasting
-    assert changed.stdout.endswith("dev: 73 unchanged, 17 to create, 1 that may be replaced; nothing was changed\n")
+    assert changed.stdout.endswith("dev: 73 unchanged, 17 to create, 1 to replace; nothing was changed\n")
     assert (deployed.folder / "dev.json").read_bytes() == before

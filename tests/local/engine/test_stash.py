@@ -75,7 +75,7 @@ def test_an_unknown_value_is_not_kept() -> None:
 
     assert planned(program) == ([], ["create"])
     up(stash("one"))
-    assert planned(program) == (["one"], ["may update"])
+    assert planned(program) == (["one"], ["update"])
 
 
 def test_what_was_taken_out_of_the_program_is_forgotten() -> None:
