@@ -60,9 +60,10 @@ lose:
 down:
 	@if $(installed_here); then $(BIN)/python -m local down; else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
-# Lint and the quick tests, which need no server, browser or database: for every save (45 seconds with two processors).
-check:
-	@$(MAKE) --no-print-directory -j2 lint quick-tests
+# With CHANGED=1, only what has changed since the last commit, and types; with CHANGED=main, since another commit.
+# Lint and the quick tests, which need no server, browser or database (45 seconds with two processors).
+check: $(if $(CHANGED),.venv/dev)
+	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j2 lint quick-tests)
 
 quick-tests: .venv/dev
 	$(BIN)/python -m pytest -n2 -p no:schemathesis -m "not server and not slow and not long"

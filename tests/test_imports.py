@@ -1,39 +1,14 @@
 """Folders import each other in one direction only, so each can be read, and changed, without those that use it."""
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from local.paths import ROOT
+from tools.changed import reaching
+from tools.imports import Name, imported, modules
 
-ON_THE_PATH = {"client/src": "client/src", "lambda": "lambda"}
-"""Folders that are themselves on the import path. All others are imported by their names, from the root."""
-
-FOLDERS = ("client/src", "components", "global_integers_core", "lambda", "local", "proof")
-
-Name = tuple[str, ...]
-
-
-def modules(root: Path, folders: tuple[str, ...]) -> dict[Name, Path]:
-    """Return the files of these folders by the names that they are imported by: `("local", "stack")`."""
-    found: dict[Name, Path] = {}
-    for folder in folders:
-        for path in (root / folder).rglob("*.py"):
-            found[path.relative_to(root / ON_THE_PATH.get(folder, "")).with_suffix("").parts] = path
-    return found
-
-
-def imported(module: Name, path: Path) -> Iterator[Name]:
-    """Yield the name of everything that a file imports, wherever in it: of functions and classes, too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (tuple(alias.name.split(".")) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = module[: -node.level] if node.level else ()
-            named = tuple(node.module.split(".")) if node.module else ()
-            yield from ((*package, *named, alias.name) for alias in node.names)
+FOLDERS = ("client/src", "components", "global_integers_core", "lambda", "local", "proof", "tools")
 
 
 def circles(root: Path, folders: tuple[str, ...] = FOLDERS) -> list[str]:
@@ -45,13 +20,9 @@ def circles(root: Path, folders: tuple[str, ...] = FOLDERS) -> list[str]:
     files = modules(root, folders)
     joined: dict[Name, set[Name]] = {}
     for module, path in files.items():
-        for name in imported(module, path):
-            beginnings = (name[:length] for length in range(len(name), 0, -1))
-            ends = (end for beginning in beginnings for end in (beginning, (*beginning, "__init__")) if end in files)
-            other = next(ends, module)
-            if other != module:
-                level = next(n for n, (a, b) in enumerate(zip(module, other, strict=False)) if a != b) + 1
-                joined.setdefault(module[:level], set()).add(other[:level])
+        for other in imported(module, path, files):
+            level = next(n for n, (a, b) in enumerate(zip(module, other, strict=False)) if a != b) + 1
+            joined.setdefault(module[:level], set()).add(other[:level])
     reached = {part: _reached(part, joined) for part in joined}
     return sorted(
         "/".join(part)
@@ -99,3 +70,28 @@ def test_a_circle_is_found(files: dict[str, str], expected: list[str], tmp_path:
         (path.parent / "__init__.py").touch()
 
     assert circles(tmp_path, ("p",)) == expected
+
+
+def test_a_change_reaches_who_imports_it_and_who_mentions_it(tmp_path: Path) -> None:
+    texts = {
+        "a.py": "import p.b",
+        "b.py": "TEXT = 'page.html'",
+        "c.py": "",
+        "conftest.py": "",
+        "x/test_a.py": "from p.a import b",
+        "x/test_c.py": "def f():\n    from .. import c",
+        "page.html": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / "p" / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text)
+
+    def names(*changed: str) -> set[str]:
+        found = reaching(tmp_path, [tmp_path / "p" / each for each in changed], ("p",))
+        return {str(path.relative_to(tmp_path / "p")) for path in found}
+
+    assert names("b.py") == {"a.py", "b.py", "x/test_a.py"}
+    assert names("page.html") == {"page.html", *names("b.py")}
+    assert names("c.py") == {"c.py", "x/test_c.py"}
+    assert names("conftest.py") == {path for path in texts if path != "page.html"}

@@ -1,0 +1,67 @@
+"""Lint, types and the quick tests that changed files reach: `python -m tools.changed`, or `make check CHANGED=1`.
+
+Changed is what differs from the last commit, or from another one: `CHANGED=main`. A test reaches a Python file that it
+imports, also by way of others, and any other file that one of these mentions by its name.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from .imports import imported, modules
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FOLDERS = ("client/src", "components", "examples", "global_integers_core", "lambda", "local", "proof", "tests", "tools")
+
+QUICK = "not server and not slow and not long"
+
+
+def changed(since: str) -> list[Path]:
+    """Return the files that differ from a commit, and those that git doesn't know."""
+    said = ""
+    for command in (["diff", "--name-only", since], ["ls-files", "--others", "--exclude-standard"]):
+        said += subprocess.run(["git", "-C", str(ROOT), *command], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [ROOT / name for name in said.splitlines()]
+
+
+def reaching(root: Path, changes: Iterable[Path], folders: tuple[str, ...] = FOLDERS) -> set[Path]:
+    """Return the files that reach these: that import them or mention them, and that import such a file."""
+    files = modules(root, folders)
+    importers: dict[Path, set[Path]] = {}
+    for module, path in files.items():
+        around = [module[:length] for length in range(1, len(module))]
+        shared = {files[each] for each in ((*folder, "conftest") for folder in around) if each in files}
+        for other in {*shared, *(files[each] for each in imported(module, path, files))} - {path}:
+            importers.setdefault(other, set()).add(path)
+    found, ahead = set[Path](), [*changes]
+    while ahead:
+        path = ahead.pop()
+        if path in found:
+            continue
+        found.add(path)
+        ahead += importers.get(path, ())
+        if path.suffix != ".py":
+            ahead += [each for each in files.values() if path.name in each.read_text()]
+    return found
+
+
+def main() -> None:
+    """Check what has changed, and exit with the status of the first check that fails."""
+    (since,) = sys.argv[1:] or ["HEAD"]
+    changes = changed(since if since != "1" else "HEAD")
+    reached = reaching(ROOT, changes)
+    code = [str(path) for path in changes if path.suffix == ".py" and path.exists()]
+    tests = sorted(str(path) for path in reached if path.name.startswith("test_") and path.exists())
+    print(f"{len(changes)} files changed, which {len(tests)} files of tests reach", flush=True)
+    commands = [["ruff", "check", *code], ["ruff", "format", "--check", *code], ["basedpyright", *code]] if code else []
+    commands += [["pytest", "-q", "-n2", "-p", "no:schemathesis", "-m", QUICK, *tests]] if tests else []
+    for program, *arguments in commands:
+        status = subprocess.run([sys.executable, "-m", program, *arguments], cwd=ROOT, check=False).returncode
+        if status not in (0, 5 if program == "pytest" else 0):  # 5: none of these tests is quick
+            sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
