@@ -21,7 +21,6 @@ from .apigateway import GATEWAY
 from .aws_clients import Aws
 from .domain import DOMAIN, how_to, only_one, serve
 from .engine import deploy, preview
-from .engine.floors import check_floors
 from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
 from .paths import FREE_SPACE, FULL, VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
 from .resources.route53 import make_zone
@@ -317,7 +316,6 @@ def _planned(
     name = project()["name"]
     try:
         said = preview(name, stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
-        check_floors(aws, name, stack, config)
     except LocalError as error:
         raise LocalError(_with_options(str(error), f"Pulumi.{stack}.yaml", name, overrides)) from error
     return events, said

@@ -15,7 +15,7 @@ def circles(root: Path, folders: tuple[str, ...] = FOLDERS) -> list[str]:
     """Return each part of a folder that imports itself by way of others, if one of them is a folder.
 
     The parts of a folder are its files and its folders. An import joins the two parts of the smallest folder that has
-    both files: `local/engine/floors.py` and `local/paths.py` make `local/engine` depend on `local/paths`.
+    both files: `local/engine/inputs.py` and `local/paths.py` make `local/engine` depend on `local/paths`.
     """
     files = modules(root, folders)
     joined: dict[Name, set[Name]] = {}

@@ -18,7 +18,7 @@ from proof.bench import callers
 from proof.bench.figures import FILE, write
 from proof.bench.functions import SUBJECTS, measure, table
 
-SECURE = ("empty", "tutorial", "one")
+SECURE = ("empty", "tutorial", "bare", "one")
 
 
 def main() -> None:

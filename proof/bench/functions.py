@@ -27,6 +27,7 @@ OTHERS = ROOT / "proof" / "bench" / "subjects"
 SUBJECTS = {
     "empty": "empty function",
     "tutorial": "tutorial function (boto3)",
+    "bare": "by hand, on a bare socket",
     "one": "ours",
     "block": "ours, count=100",
     "lease": "ours, lease=100",
@@ -44,21 +45,24 @@ COLUMNS: Columns = {
 """What one process needs. `start`: until the runtime asks for the first event; `first`: the first request."""
 
 RATIOS = {"start_ms": "start", "cpu_ms": "CPU", "peak_mb": "memory"}
-"""Also shown relative to the tutorial's."""
+"""Also shown relative to the others'."""
 
 WARM_UP = 20
 
 
-def above_empty(figures: Figures) -> dict[str, float]:
-    """Return start, processor time and memory above the empty function: ours divided by the tutorial's."""
-    ours, theirs, empty = figures["one"], figures["tutorial"], figures["empty"]
+def above_empty(figures: Figures, other: str) -> dict[str, float]:
+    """Return start, processor time and memory above the empty function: ours divided by another one's."""
+    ours, theirs, empty = figures["one"], figures[other], figures["empty"]
     return {column: (ours[column] - empty[column]) / (theirs[column] - empty[column]) for column in RATIOS}
 
 
 def table(figures: Figures) -> str:
-    """Return a table with a row per subject, then ours relative to the tutorial's."""
-    parts = ", ".join(f"{RATIOS[column]} {ratio:.2f}" for column, ratio in above_empty(figures).items())
-    return f"{compared(figures, SUBJECTS, COLUMNS)}\n\nabove the empty function, ours ÷ tutorial: {parts}"
+    """Return a table with a row per subject, then ours relative to others."""
+    lines = [compared(figures, SUBJECTS, COLUMNS), ""]
+    for other, title in {"tutorial": "tutorial", "bare": "by hand"}.items():
+        parts = ", ".join(f"{RATIOS[column]} {ratio:.2f}" for column, ratio in above_empty(figures, other).items())
+        lines.append(f"above the empty function, ours ÷ {title}: {parts}")
+    return "\n".join(lines)
 
 
 def measure(

@@ -165,7 +165,7 @@ FLOWS: dict[str, Flow] = {
     ),
     "End a deployment": (to(protect=True), to(), run("down"), to()),
     "First deployment": (
-        to(counters=["integers"], floors={"orders": 5}, refused="floors: there is no counter orders"),
+        to(counters=["integers"], floors={"orders": 5}, late="floors: there is no counter orders"),
         to(
             apiGateway=True,
             domain="integers.example.com",
@@ -201,7 +201,7 @@ FLOWS: dict[str, Flow] = {
 
 FLOORS = (
     to(counters=["integers"]),
-    to(counters=["integers"], floors={"orders": 5_000_000}, refused="floors: there is no counter orders"),
+    to(counters=["integers"], floors={"orders": 5_000_000}, late="floors: there is no counter orders"),
     to(counters=["integers", "orders"], floors={"orders": 5_000_000}),
     to(counters=["integers", "orders"]),
     to(counters=["integers"], floors={"orders": 6_000_000}),
@@ -281,7 +281,7 @@ def test_a_preview_and_up_agree_about_one_region(fresh: Machine) -> None:
             to(HOME, counters=["integers"]),
             run("lose", HOME, "--layouts"),
             to(HOME, counters=["integers"]),
-            to(HOME, counters=["integers"], floors={"orders": 5}, refused="floors: there is no counter orders"),
+            to(HOME, counters=["integers"], floors={"orders": 5}, late="floors: there is no counter orders"),
             to(HOME, counters=["integers", "orders"], memorySize=512),
             above_the_limit,
         ),

@@ -1,6 +1,8 @@
 """What the local server has outlives it: whatever ended it, `up` brings it back at its URLs, with greater integers."""
 
 import json
+import os
+import random
 import re
 import shutil
 import signal
@@ -295,3 +297,63 @@ def test_no_integer_twice_however_often_it_is_killed(fresh: Machine) -> None:
     for counter, integers in seen.items():
         assert len(integers) == len({*integers}), counter
         assert len(integers) > 50
+
+
+CALLERS = 4
+ROUNDS = 6
+
+
+def cut_the_power(machine: Machine) -> None:
+    """Leave what is on the disk at some moment: of what isn't synced, nothing was answered."""
+    saved, left = machine.folder / "saved", machine.folder / "left"
+    os.kill(machine.server(), signal.SIGSTOP)
+    shutil.copytree(saved, left)
+    machine.kill()
+    shutil.rmtree(saved)
+    left.rename(saved)
+
+
+def kill_while_it_starts(machine: Machine) -> None:
+    machine.kill()
+    before = machine.server()
+    with machine.start(*machine.command(US)) as starting:
+        while machine.server() == before:
+            time.sleep(0.01)
+        time.sleep(random.random())
+        machine.kill()
+        starting.communicate(timeout=HANGING)
+
+
+@pytest.mark.long
+def test_the_next_integer_follows_whatever_has_ended_it(fresh: Machine) -> None:
+    """Of those that nobody got, each was under way to a caller."""
+    assert fresh.up(US).returncode == 0
+    urls, kills = fresh.outputs()["urls"], 0
+    seen: list[int] = []
+    stop = threading.Event()
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                status, document = mint(urls[US])
+                seen.extend([document["integer"]] if status == 200 else [])
+            except (OSError, HTTPException, ValueError):
+                time.sleep(0.02)
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        running = [pool.submit(call) for _ in range(CALLERS)]
+        for round_ in range(ROUNDS):
+            enough = len(seen) + 20
+            while len(seen) < enough:
+                time.sleep(0.01)
+            (Machine.kill, kill_while_it_starts, cut_the_power)[round_ % 3](fresh)
+            kills += 1 + (round_ % 3 == 1)
+            assert fresh.up(US).returncode == 0
+            assert fresh.outputs()["urls"] == urls
+        stop.set()
+        for each in running:
+            each.result(HANGING)
+
+    print(f"{len(seen)} integers up to {max(seen)}, {kills} kills")
+    assert len(seen) == len({*seen})
+    assert max(seen) - len(seen) <= kills * CALLERS

@@ -10,7 +10,7 @@ from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, Sched
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
 
-LOSSES = {1: 3_000, 2: 2_000, 3: 1_000}
+LOSSES = {1: 1_500, 2: 1_000, 3: 500}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with more, an answer may be needed. `make search` runs 100,000."""
 
