@@ -27,6 +27,7 @@ pytest_plugins = [
 
 
 LONGEST = (
+    "proof/simulation/test_interleavings",
     "client/test_integers",
     "proof/simulation/test_schedule",
     "proof/chaos/",

@@ -146,7 +146,7 @@ class CheckedWorld(World):
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
             new, record = operation.new, self.record
-            if self.at == self.home:  # in a former one, a register that counts as lost says nothing of the present
+            if not new.lost or self.at == self.home:  # a loss that a former one finds says nothing of the present
                 self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
             same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back

@@ -25,7 +25,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     ("part", "start", "cpu", "memory"), [("subjects", 0.15, 0.15, 0.20), ("https", 0.20, 0.15, 0.27)]
 )
 def test_they_are_small_beside_the_tutorials(part: str, start: float, cpu: float, memory: float) -> None:
-    above = functions.above_empty(figures.read()[part])
+    above = functions.above_empty(figures.read()[part], "tutorial")
 
     assert above["start_ms"] <= start
     assert above["cpu_ms"] <= cpu

@@ -110,17 +110,12 @@ def test_with_protect_the_next_deployment_deletes_what_is_left(fresh: Machine) -
 
 
 STEPS = (
-    "coordinator-<new>-layouts",
     "coordinator-<new>-mirror",
-    "coordinator-<new>-coordinate-function",
     "coordinator-<new>-self",
-    "coordinator-<new>-minting-alias",
     "coordinator-<new>-release-us-east-1",
     "coordinator-<new>-reconcile",
     "monitoring-<old>-any",
-    "coordinator-<old>-coordinate-function",
     "coordinator-<old>-layouts",
-    "coordinator-<old>-coordinate-role",
 )
 """What is made or deleted last before the deployment is killed."""
 

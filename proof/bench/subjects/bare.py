@@ -26,7 +26,7 @@ TARGET = "DynamoDB_20120810.UpdateItem"
 connections: list[socket.socket] = []
 
 
-def handler(event: dict, context: object) -> dict:
+def handler(event: object, context: object) -> dict[str, object]:
     """Mint one integer."""
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     scope = f"{now[:8]}/{REGION}/dynamodb/aws4_request"

@@ -31,7 +31,9 @@ class Case:
     loses: str | None = None
     """The region whose table is recreated empty at any time, once. None: none is."""
     unreachable: str | None = None
-    """The region that stops answering at any time, and answers again at any time later. None: none does."""
+    """The region that stops answering at any time. None: none does."""
+    returns: bool = True
+    """Whether it answers again at any time later."""
     without: str | None = None
 
     def at_once(self, operation: op.Operation) -> bool:
@@ -250,7 +252,7 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
         world = state.world(record, case)
         world.make(case.loses, "recreated")
         yield _state(world, state.unreachable, state.turns)
-    if case.unreachable is not None and state.unreachable is not None:
+    if case.unreachable is not None and state.unreachable is not None and (case.returns or not state.unreachable):
         yield state._replace(unreachable=None if state.unreachable else True)
 
 
