@@ -55,7 +55,7 @@ PARAMETERS = WRITES | {
 """What an operation, or a write in a transaction, may have."""
 
 OLD = ("NONE", "ALL_OLD")
-RETURNED = {"PutItem": OLD, "DeleteItem": OLD, "UpdateItem": (*OLD, "ALL_NEW")}
+RETURNED = {"PutItem": OLD, "DeleteItem": OLD, "UpdateItem": (*OLD, "ALL_NEW", "UPDATED_NEW")}
 """What a write may return."""
 
 _ONE_AT_A_TIME = Lock()
@@ -194,7 +194,9 @@ class Database:
         key, _, outcome = self._prepared(table, operation[:-4], request)
         before, after = outcome(1)
         _store(table, key, after)
-        attributes = before if returned == "ALL_OLD" else after if returned == "ALL_NEW" else None
+        found, old = after or {}, before or {}
+        updated = {name: value for name, value in found.items() if old.get(name) != value and name != table.key}
+        attributes = {"ALL_OLD": old, "ALL_NEW": found, "UPDATED_NEW": updated}.get(returned)
         return {"Attributes": attributes} if attributes else {}
 
     def _transact(self, region: str, request: Request) -> dict[str, Any]:

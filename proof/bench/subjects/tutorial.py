@@ -11,9 +11,8 @@ def handler(event: dict, context: object) -> dict:
     """Mint one integer."""
     response = TABLE.update_item(
         Key={"counter": "tutorial"},
-        UpdateExpression="ADD #value :one",
-        ExpressionAttributeNames={"#value": "value"},
+        UpdateExpression="SET issued = issued + :one",
         ExpressionAttributeValues={":one": 1},
         ReturnValues="UPDATED_NEW",
     )
-    return {"statusCode": 200, "body": str(response["Attributes"]["value"])}
+    return {"statusCode": 200, "body": str(response["Attributes"]["issued"])}
