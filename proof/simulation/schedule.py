@@ -344,8 +344,8 @@ class RandomSchedule:
 
     def _note_home(self, refusal: Exception) -> None:
         """Set the home region that a refusal of a deployment names."""
-        if told := TO_SET.search(str(refusal)):
-            self.pulumi.home = told[1]
+        if named := TO_SET.search(str(refusal)):
+            self.pulumi.home = named[1]
 
     def _answer(self) -> Mapping[str, Any]:
         """Return the operator's answer, as the refusal and the runbook say.

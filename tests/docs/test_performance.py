@@ -16,8 +16,9 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     figures_stored = figures.read()
 
     assert f"```text\n{functions.table(figures_stored['subjects'])}\n```" in PAGE
-    secure = functions.table(figures_stored["https"]).rpartition(": ")[2]
-    assert f"With https, as on AWS: {secure}." in PAGE
+    *_, tutorial, by_hand = functions.table(figures_stored["https"]).splitlines()
+    both = f"{tutorial.partition(', ')[2]}; {by_hand.partition(', ')[2]}"
+    assert f"With https, as on AWS, {both}." in PAGE
     assert f"```text\n{callers.table(figures_stored['callers'])}\n```" in PAGE
 
 
