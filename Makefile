@@ -60,7 +60,7 @@ lose:
 down:
 	@if $(installed_here); then $(BIN)/python -m local down; else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
-# With CHANGED=1, only what has changed since the last commit, and types; with CHANGED=main, since another commit.
+# CHANGED=1 takes types and only what the changes since the last commit reach; CHANGED=main, since another one.
 # Lint and the quick tests, which need no server, browser or database (45 seconds with two processors).
 check: $(if $(CHANGED),.venv/dev)
 	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j2 lint quick-tests)

@@ -78,7 +78,7 @@ def _server_problem(error: Exception) -> str:
 
 def _is_full(said: str) -> bool:
     """Return whether the server had no space, as the system says it, or SQLite."""
-    return any(words in said for words in ("disk is full", "disk I/O error", *map(os.strerror, FULL)))
+    return any(words in said for words in ("disk is full", *map(os.strerror, FULL)))
 
 
 def _discard_output() -> None:
@@ -263,7 +263,7 @@ def _up(options: argparse.Namespace) -> None:
         if not aws_server.SERVICE.runs():
             again = f"To start it again and go on, run the same command.\n{aws_server.SERVICE.log_end()}"
             over = f"\nthe local AWS server has ended. {again}"
-        full = f"\n{state_folder()}: {FREE_SPACE}" if _is_full(str(error)) else ""
+        full = f"\n{state_folder()}: {FREE_SPACE}" if _is_full(f"{error}{over}") else ""
         raise LocalError(f"{error}{full}{over}") from error
     say(f"{stack}: {_summary(counts)}")
     receipts = any(event == "create" and name.endswith("-receipts") for event, _, name in expected)

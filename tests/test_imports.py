@@ -81,6 +81,11 @@ def test_a_change_reaches_who_imports_it_and_who_mentions_it(tmp_path: Path) -> 
         "x/test_a.py": "from p.a import b",
         "x/test_c.py": "def f():\n    from .. import c",
         "page.html": "",
+        "q/__init__.py": "",
+        "q/d.py": "",
+        "q/e.py": "",
+        "x/test_d.py": "from p.q import d",
+        "x/test_e.py": "pytest_plugins = ['p.q.e']",
     }
     for name, text in texts.items():
         path = tmp_path / "p" / name
@@ -95,3 +100,6 @@ def test_a_change_reaches_who_imports_it_and_who_mentions_it(tmp_path: Path) -> 
     assert names("page.html") == {"page.html", *names("b.py")}
     assert names("c.py") == {"c.py", "x/test_c.py"}
     assert names("conftest.py") == {path for path in texts if path != "page.html"}
+    assert names("q/__init__.py") == {"q/__init__.py", "q/d.py", "q/e.py", "x/test_d.py", "x/test_e.py"}
+    assert names("q/d.py") == {"q/d.py", "x/test_d.py"}
+    assert names("q/e.py") == {"q/e.py", "x/test_e.py"}

@@ -1,12 +1,12 @@
 """Lint, types and the quick tests that changed files reach: `python -m tools.changed`, or `make check CHANGED=1`.
 
-Changed is what differs from the last commit, or from another one: `CHANGED=main`. A test reaches a Python file that it
-imports, also by way of others, and any other file that one of these mentions by its name.
+Changed is what differs from the last commit, or from another one: `CHANGED=main`. A test reaches a file that it imports,
+also by way of others. What nothing imports is reached by what mentions it: a module's dotted name, or a file's name.
 """
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from .imports import imported, modules
@@ -26,24 +26,29 @@ def changed(since: str) -> list[Path]:
     return [ROOT / name for name in said.splitlines()]
 
 
-def reaching(root: Path, changes: Iterable[Path], folders: tuple[str, ...] = FOLDERS) -> set[Path]:
+def reaching(root: Path, changes: Sequence[Path], folders: tuple[str, ...] = FOLDERS) -> set[Path]:
     """Return the files that reach these: that import them or mention them, and that import such a file."""
     files = modules(root, folders)
+    texts = {path: path.read_text(encoding="utf-8") for path in files.values()}
     importers: dict[Path, set[Path]] = {}
     for module, path in files.items():
-        around = [module[:length] for length in range(1, len(module))]
-        shared = {files[each] for each in ((*folder, "conftest") for folder in around) if each in files}
-        for other in {*shared, *(files[each] for each in imported(module, path, files))} - {path}:
+        named = [*imported(module, path, files)]
+        packages = [(*name[:length], "__init__") for name in [module, *named] for length in range(1, len(name))]
+        for other in {files[each] for each in (*named, *packages) if each in files} - {path}:
             importers.setdefault(other, set()).add(path)
-    found, ahead = set[Path](), [*changes]
+    mentions = {path: ".".join(module) for module, path in files.items()}
+    # What a conftest.py imports is most of the project: only its own change reaches the tests below it.
+    below = [each for path in changes if path.name == "conftest.py" for each in path.parent.rglob("*.py")]
+    found, ahead = set[Path](), [*changes, *below]
     while ahead:
         path = ahead.pop()
         if path in found:
             continue
         found.add(path)
         ahead += importers.get(path, ())
-        if path.suffix != ".py":
-            ahead += [each for each in files.values() if path.name in each.read_text()]
+        if path not in importers:  # a plugin, a program or a page
+            mention = mentions.get(path, path.name)
+            ahead += [each for each, text in texts.items() if mention in text]
     return found
 
 

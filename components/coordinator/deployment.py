@@ -110,8 +110,8 @@ PUT_BACK = "the layouts table has no record of the last deployment, and gets its
 BOTH_LOST = "the layouts table and the mirror were lost"
 
 ASKS = (
-    f"{BOTH_LOST}, or none of these regions knows the home region until now: the coordinator will say how to go on "
-    "(docs/runbook.md#two-losses-at-once)"
+    f"{BOTH_LOST}, or none of these regions knows which one was the home until now: the coordinator will say how to go "
+    "on (docs/runbook.md#two-losses-at-once)"
 )
 
 ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counters go on by it only if it is right"
@@ -354,7 +354,7 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], read: R
     admitted = read(names.layouts_table, home, ADMITTED_KEY)
     if admitted and "home" not in admitted:
         return None
-    on_record = [read(names.receipts_table, region, HOME_KEY) for region in regions]
+    on_record = (read(names.receipts_table, region, HOME_KEY) for region in regions)
     homes = list(dict.fromkeys([home, *(each["home"]["S"] for each in on_record if each)]))
     for each in homes:
         claim = admitted if each == home else read(names.layouts_table, each, ADMITTED_KEY)

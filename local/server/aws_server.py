@@ -40,7 +40,7 @@ def running(up: str = "") -> Server:
 
 def _unusable(said: str) -> str:
     """Return what to do if a server said that it can't begin with what is saved; else nothing."""
-    if "damaged" not in said and "is missing" not in said:
+    if "damaged" not in said:
         return ""
     return (
         "Put this file back as it was when the server ended (with an older one, integers are minted again), or "
@@ -55,7 +55,8 @@ def saved() -> Path:
 
 def has_saved() -> bool:
     """Return whether a server has run here that was not ended by `down`."""
-    return (saved() / DATABASE).exists()
+    database = saved() / DATABASE
+    return database.exists() and database.stat().st_size > 0
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:

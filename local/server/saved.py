@@ -36,6 +36,8 @@ PRAGMA fullfsync = 1;
 CREATE TABLE IF NOT EXISTS saved (
     kind TEXT, owner TEXT, name TEXT, content, checksum INTEGER, PRIMARY KEY (kind, owner, name)
 ) WITHOUT ROWID;
+BEGIN EXCLUSIVE;
+COMMIT;
 """
 """A row is the state of a `service`, an `archive` with a function's code, or an `item`, whose owner is a table's id.
 
@@ -47,6 +49,12 @@ REMOVE = "DELETE FROM saved WHERE kind = ? AND owner = ? AND name = ?"
 EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
 
 LOGS = "cloudwatch_logs"
+
+LINES = ("log_groups", "queries", "log_records")
+"""What is saved of the logs at the end only."""
+
+ATTEMPTS = 100
+"""How often the states are read until no thread changes them meanwhile."""
 
 EMPTIED: Mapping[str, Any] = {"items": {}, "ItemCount": 0, "TableSizeBytes": 0}
 """What a table's state has in place of its items. ministack counts them as they are put back."""
@@ -75,6 +83,8 @@ class Saved:
         self._path = folder / DATABASE
         self._app, self._persistence, self._dynamodb, self._more = app, persistence, dynamodb, more
         self._stores = [name for name in dynamodb.get_state() if name != "tables"]
+        logs = app._get_module(app._state_map[LOGS])
+        self._stores_of_logs = [name for name in logs.get_state() if name not in LINES]
         self._changes: list[tuple[str, tuple[Any, ...]]] = []
         self._changed = False
         """Whether the state of a service may have changed."""
@@ -86,7 +96,7 @@ class Saved:
         self._set, self._remove, self._recount = dynamodb._set_item, dynamodb._remove_item, dynamodb._items_replaced
         dynamodb._set_item, dynamodb._remove_item = self._set_item, self._remove_item
         dynamodb._items_replaced = self._items_replaced
-        functions._write_code_blob, functions._read_code_blob = self._write_archive, self._archives.get
+        functions._write_code_blob, functions._read_code_blob = self._write_archive, self._archives.__getitem__
         functions._prune_orphan_code_blobs = self._prune
 
     # Reading
@@ -97,6 +107,7 @@ class Saved:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=0, isolation_level=None)
+            self._database.text_factory = _text
             self._database.executescript(SCHEMA)
             if self._database.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
                 raise ValueError("quick_check")
@@ -160,8 +171,8 @@ class Saved:
             del self._archives[name]
             self._changes.append((EMPTY, ("archive", name)))
 
-    def _note_states(self, *, lines: bool = False) -> None:
-        """Note what has changed in the states of services: of DynamoDB without items, of the logs without `lines`."""
+    def _states(self, *, lines: bool) -> dict[str, Any]:
+        """Return the state of every service, by name: of DynamoDB without items, of the logs without `lines`."""
         known = self._app._build_persistence_save_dict()
         states = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
         index = self._dynamodb._INDEX_MEMBERS
@@ -171,12 +182,25 @@ class Saved:
         )
         logs = self._app._get_module(self._app._state_map[LOGS])
         lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})  # there may be very many lines
-        states[LOGS] = logs.get_state() if lines else {"log_groups": lineless}
+        kept = {name: getattr(logs, f"_{name}") for name in self._stores_of_logs}
+        states[LOGS] = logs.get_state() if lines else {**kept, "log_groups": lineless}
         states["patches"] = {
             name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()
         }
-        for name, state in states.items():
-            text = json.dumps(state, default=self._persistence._json_default)
+        return {name: json.dumps(state, default=self._persistence._json_default) for name, state in states.items()}
+
+    def _note_states(self, *, lines: bool = False) -> None:
+        """Note which states of services have changed."""
+        for attempt in range(ATTEMPTS):
+            try:
+                states = self._states(lines=lines)
+                break
+            except RuntimeError:  # a function's thread has changed something meanwhile
+                if attempt == ATTEMPTS - 1:
+                    raise
+        else:
+            raise AssertionError
+        for name, text in states.items():
             if text != self._written.get(name):
                 self._put("service", name, "", text)
                 self._written[name] = text
@@ -187,18 +211,18 @@ class Saved:
 
     def _write(self) -> None:
         """Commit all changes, or end this process."""
-        if self._changed:
-            self._note_states()
-        changes, self._changes = self._changes, []
         try:
+            if self._changed:
+                self._note_states()
+            changes, self._changes = self._changes, []
             if not self._path.exists():  # SQLite would write into a file that nobody finds
                 raise FileNotFoundError("it was removed")
             self._database.execute("BEGIN")
             for statement, values in changes:
                 self._database.execute(statement, values)
             self._database.execute("COMMIT")
-        except (OSError, sqlite3.Error) as problem:
-            _give_up(f"{self._path.absolute()} can't be written: {problem}")
+        except Exception as problem:  # whatever it is: nobody may wait for it without end
+            _give_up(f"{self._path.absolute()} can't be written: {problem!r}")
 
     def _commit(self) -> None:
         self._write()
@@ -261,20 +285,25 @@ def _name_of(code: bytes) -> str:
     return sha256(code).hexdigest()
 
 
+def _text(stored: bytes) -> str:
+    """Return a text, whatever somebody has made of it: its checksum shows that."""
+    return stored.decode(errors="replace")
+
+
 def _checksum(*row: str | bytes) -> int:
     return crc32(repr(row).encode())
 
 
 def _is_a_functions(scope: Scope) -> bool:
-    """Return whether a function answers a request, or ministack itself: what it knows was answered to it before."""
+    """Return whether a function answers a request. What it has changed was saved when it was answered itself."""
     path: str = scope["path"]
-    return path.startswith("/_") or path.endswith("/invocations")
+    return path.startswith("/_aws/") or path.endswith("/invocations")
 
 
 def _may_change(scope: Scope) -> bool:
     """Return whether a request may have changed anything but items."""
-    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+    if scope["method"] in ("GET", "HEAD", "OPTIONS") and b"Action=" not in scope["query_string"]:
         return False
     target = next((value for name, value in scope["headers"] if name == b"x-amz-target"), b"")
-    action = target.rpartition(b".")[2].decode()
+    action = target.rpartition(b".")[2].decode("latin-1")
     return not action.startswith(READS) and not (target.startswith(TARGET) and action in ITEMS)

@@ -157,8 +157,8 @@ def superseded(regions: Sequence[str], home: str = "") -> Refused:
     """Return the refusal of a deployment whose preview is outdated, or hasn't found the record in a former `home`."""
     again = f" If this comes again, set `aws:region` to {home}, where the home was until now, deploy, and then move it."
     return Refused(
-        f"regions: another deployment for {', '.join(regions) or 'other regions'} was admitted since. Nothing more was "
-        f"changed; deploy again if that is not what you want.{again if home else ''}"
+        f"regions: another deployment{' for ' * bool(regions)}{', '.join(regions)} was admitted since. Nothing more "
+        f"was changed; deploy again if that is not what you want.{again if home else ''}"
     )
 
 

@@ -1,4 +1,7 @@
-"""A function that somebody might write by hand for one counter: a signed UpdateItem over a socket that stays open."""
+"""A function that somebody might write by hand for one counter: a signed UpdateItem over a socket that stays open.
+
+It does less than one must on Lambda: no session token, no retry, and nothing if the connection was closed.
+"""
 
 import hashlib
 import hmac

@@ -199,6 +199,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "overwritten": lambda whole: b"\x00\xff" + whole[2:],
     "of another type": lambda _whole: b"[5]\n",
     "a digit changed": flipped,
+    "a bit of a text": lambda whole: whole.replace(b'"issued"', b'"is\xf3ued"'),
 }
 
 
@@ -304,7 +305,7 @@ ROUNDS = 6
 
 
 def cut_the_power(machine: Machine) -> None:
-    """Leave what is on the disk at some moment: of what isn't synced, nothing was answered."""
+    """Leave the files as they are at some moment. That SQLite has synced them is not seen here (`SCHEMA`)."""
     saved, left = machine.folder / "saved", machine.folder / "left"
     os.kill(machine.server(), signal.SIGSTOP)
     shutil.copytree(saved, left)
