@@ -1,7 +1,8 @@
 """Lint, types and the quick tests that changed files reach: `python -m tools.changed`, or `make check CHANGED=1`.
 
 Changed is what differs from the last commit, or from another one: `CHANGED=main`. A test reaches a file that it
-imports, also by way of others. What nothing imports is reached by what mentions it: a module's dotted name, or a file's name.
+imports, also by way of others. What nothing imports is reached by what mentions it: a
+module's dotted name, or a file's name.
 """
 
 import subprocess
