@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from local.paths import ROOT
-from tools.changed import reaching
-from tools.imports import Name, imported, modules
+from tools.changed import Name, imported, modules, reaching
 
 FOLDERS = ("client/src", "components", "global_integers_core", "lambda", "local", "proof", "tools")
 

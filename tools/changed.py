@@ -1,22 +1,51 @@
 """Lint, types and the quick tests that changed files reach: `python -m tools.changed`, or `make check CHANGED=1`.
 
 Changed is what differs from the last commit, or from another one: `CHANGED=main`. A test reaches a file that it
-imports, also by way of others. What nothing imports is reached by what mentions it: a
-module's dotted name, or a file's name.
+imports, also by way of others. What nothing imports is reached by what mentions a module's dotted name, or a file's.
 """
 
+import ast
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-from .imports import imported, modules
 
 ROOT = Path(__file__).resolve().parent.parent
 
 FOLDERS = ("client/src", "components", "examples", "global_integers_core", "lambda", "local", "proof", "tests", "tools")
 
 QUICK = "not server and not slow and not long"
+
+ON_THE_PATH = ("client/src", "lambda")
+"""Folders that are themselves on the import path. All others are imported by their names, from the root."""
+
+Name = tuple[str, ...]
+
+
+def modules(root: Path, folders: tuple[str, ...]) -> dict[Name, Path]:
+    """Return the files of these folders by the names that they are imported by: `("local", "stack")`."""
+    found: dict[Name, Path] = {}
+    for folder in folders:
+        for path in (root / folder).rglob("*.py"):
+            found[path.relative_to(root / folder if folder in ON_THE_PATH else root).with_suffix("").parts] = path
+    return found
+
+
+def imported(module: Name, path: Path, files: Mapping[Name, Path]) -> Iterator[Name]:
+    """Yield which of `files` a file imports, wherever in it: in functions and classes, too."""
+    named: list[Name] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named += [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = module[: -node.level] if node.level else ()
+            source = tuple(node.module.split(".")) if node.module else ()
+            named += [(*package, *source, alias.name) for alias in node.names]
+    for name in named:
+        beginnings = (name[:length] for length in range(len(name), 0, -1))
+        ends = (end for beginning in beginnings for end in (beginning, (*beginning, "__init__")) if end in files)
+        if (other := next(ends, module)) != module:
+            yield other
 
 
 def changed(since: str) -> list[Path]:

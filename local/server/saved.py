@@ -51,7 +51,7 @@ EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
 LOGS = "cloudwatch_logs"
 
 LINES = ("log_groups", "queries", "log_records")
-"""What is saved of the logs at the end only."""
+"""What has lines of the logs. Until the end, the groups are saved without them, and the others not at all."""
 
 ATTEMPTS = 100
 """How often the states are read until no thread changes them meanwhile."""
@@ -140,9 +140,12 @@ class Saved:
     def _put(self, kind: str, owner: str, name: str, content: str | bytes) -> None:
         self._changes.append((PUT, (kind, owner, name, content, _checksum(kind, owner, name, content))))
 
+    def _put_item(self, table: Mapping[str, Any], key: Any, sort: Any, item: Any) -> None:
+        self._put("item", table["TableId"], json.dumps([key, sort]), json.dumps(item))
+
     def _set_item(self, table: Mapping[str, Any], key: Any, sort: Any, item: Any) -> Any:
         """Set an item, as ministack does, and note it."""
-        self._put("item", table["TableId"], json.dumps([key, sort]), json.dumps(item))
+        self._put_item(table, key, sort, item)
         return self._set(table, key, sort, item)
 
     def _remove_item(self, table: Mapping[str, Any], key: Any, sort: Any) -> Any:
@@ -155,7 +158,7 @@ class Saved:
         self._changes.append((EMPTY, ("item", table["TableId"])))
         for key, items in table["items"].items():
             for sort, item in items.items():
-                self._put("item", table["TableId"], json.dumps([key, sort]), json.dumps(item))
+                self._put_item(table, key, sort, item)
         self._recount(table)
 
     def _write_archive(self, code: bytes) -> str:
@@ -171,10 +174,10 @@ class Saved:
             del self._archives[name]
             self._changes.append((EMPTY, ("archive", name)))
 
-    def _states(self, *, lines: bool) -> dict[str, Any]:
+    def _states(self, *, lines: bool) -> dict[str, str]:
         """Return the state of every service, by name: of DynamoDB without items, of the logs without `lines`."""
         known = self._app._build_persistence_save_dict()
-        states = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
+        states: dict[str, Any] = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
         index = self._dynamodb._INDEX_MEMBERS
         states["dynamodb"] = {name: getattr(self._dynamodb, f"_{name}") for name in self._stores}
         states["dynamodb"]["tables"] = _each(
@@ -182,38 +185,36 @@ class Saved:
         )
         logs = self._app._get_module(self._app._state_map[LOGS])
         lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})  # there may be very many lines
-        kept = {name: getattr(logs, f"_{name}") for name in self._stores_of_logs}
-        states[LOGS] = logs.get_state() if lines else {**kept, "log_groups": lineless}
+        others = {name: getattr(logs, f"_{name}") for name in self._stores_of_logs}
+        states[LOGS] = logs.get_state() if lines else {**others, "log_groups": lineless}
         states["patches"] = {
             name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()
         }
         return {name: json.dumps(state, default=self._persistence._json_default) for name, state in states.items()}
 
-    def _note_states(self, *, lines: bool = False) -> None:
+    def _note_states(self, *, lines: bool) -> None:
         """Note which states of services have changed."""
-        for attempt in range(ATTEMPTS):
-            try:
-                states = self._states(lines=lines)
-                break
-            except RuntimeError:  # a function's thread has changed something meanwhile
-                if attempt == ATTEMPTS - 1:
-                    raise
-        else:
-            raise AssertionError
-        for name, text in states.items():
+        for name, text in self._unchanging(lines=lines).items():
             if text != self._written.get(name):
                 self._put("service", name, "", text)
                 self._written[name] = text
         self._changed = False
 
+    def _unchanging(self, *, lines: bool) -> dict[str, str]:
+        """Return the states as they are while no thread of a function changes them."""
+        for _ in range(ATTEMPTS - 1):
+            with suppress(RuntimeError):
+                return self._states(lines=lines)
+        return self._states(lines=lines)
+
     def _loaded(self, text: str) -> Any:
         return json.loads(text, object_hook=self._persistence._json_object_hook)
 
-    def _write(self) -> None:
-        """Commit all changes, or end this process."""
+    def _write(self, *, lines: bool = False) -> None:
+        """Commit all changes, at the end with the `lines` of the logs; or end this process."""
         try:
-            if self._changed:
-                self._note_states()
+            if self._changed or lines:
+                self._note_states(lines=lines)
             changes, self._changes = self._changes, []
             if not self._path.exists():  # SQLite would write into a file that nobody finds
                 raise FileNotFoundError("it was removed")
@@ -255,8 +256,7 @@ class Saved:
                 if message["type"] == "lifespan.startup":
                     self.restore()
                 elif message["type"] == "lifespan.shutdown":
-                    self._note_states(lines=True)
-                    self._write()
+                    self._write(lines=True)
                 return message
 
             is_http = scope["type"] == "http"

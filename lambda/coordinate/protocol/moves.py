@@ -100,8 +100,7 @@ def take(
         if last and last.token != deployment.follows:
             raise refusals.superseded(last.desired.regions, source if source != here else "")
     term = 1 + (last.term if last else unseen)
-    tables = (found[here].layouts_id, found[here].mirror_id)
-    claim = Claim(here, term, run, tuple(sorted(left)), tables)
+    claim = Claim(here, term, run, tuple(sorted(left)), (found[here].layouts_id, found[here].mirror_id))
     # This home, too: its claim leads to the others; and it may be one that was given up, and is back with all it had.
     unclaimed = {home: its for home, its in found.items() if its.admitted != claim and (last or len(found) > 1)}
     silent = sorted(left.keys() - found.keys())

@@ -155,10 +155,11 @@ def unreadable(home: str, table: str) -> Refused:
 
 def superseded(regions: Sequence[str], home: str = "") -> Refused:
     """Return the refusal of a deployment whose preview is outdated, or hasn't found the record in a former `home`."""
+    wanted = f" for {', '.join(regions)}" if regions else ""
     again = f" If this comes again, set `aws:region` to {home}, where the home was until now, deploy, and then move it."
     return Refused(
-        f"regions: another deployment{' for ' * bool(regions)}{', '.join(regions)} was admitted since. Nothing more "
-        f"was changed; deploy again if that is not what you want.{again if home else ''}"
+        f"regions: another deployment{wanted} was admitted since. Nothing more was changed; "
+        f"deploy again if that is not what you want.{again if home else ''}"
     )
 
 
