@@ -1,4 +1,4 @@
-"""What a REST API does with a request, by what API Gateway stores of its document. No I/O.
+"""What a REST API does with a request, by its OpenAPI document with API Gateway's extensions. No I/O.
 
 It knows what the components use: AWS and mock integrations, request validation, gateway responses. It doesn't
 throttle, and of a signed request it only checks that there is a signature.
@@ -9,6 +9,7 @@ knows the language, Velocity; here are the variables that API Gateway adds: `$in
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,7 +18,13 @@ from urllib.parse import unquote
 import airspeed  # pyright: ignore[reportMissingTypeStubs]
 
 from ..server.process import ServedResponse
-from .data_model import Integration, Method, RestApi
+
+Document = Mapping[str, Any]
+"""An OpenAPI document, or a part of it."""
+
+INTEGRATION = "x-amazon-apigateway-integration"
+GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
+VALIDATOR = "x-amazon-apigateway-request-validator"
 
 
 class Input:
@@ -126,8 +133,8 @@ class GatewayRequest:
 class Call:
     """A call of an AWS service, which makes the request's response."""
 
-    api: RestApi
-    integration: Integration
+    api: Document
+    integration: Document
     parameters: Mapping[str, Mapping[str, str]]
     """The request's, by `path`, `querystring` and `header`."""
     body: str
@@ -137,76 +144,77 @@ class Call:
     @property
     def target(self) -> tuple[str, str, str]:
         """Region, service and action, from `arn:aws:apigateway:<region>:<service>:action/<action>`."""
-        _, _, _, region, service, action = self.integration.uri.split(":")
+        _, _, _, region, service, action = self.integration["uri"].split(":")
         return region, service, action.removeprefix("action/")
 
 
-def call_of(api: RestApi, request: GatewayRequest) -> Call | ServedResponse:
+def call_of(api: Document, request: GatewayRequest) -> Call | ServedResponse:
     """Return the call that the request asks for, or the response of a request that is refused before."""
     methods, in_path = _resource(api, request.path)
-    method = methods.get(request.method, methods.get("ANY"))
-    if method is None:
-        return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
+    method = methods.get(request.method.lower())
     signed = request.header("authorization").startswith("AWS4-HMAC-SHA256 ")
-    if method.authorization_type == "AWS_IAM" and not signed:
+    if method is None or (method.get("security") and not signed):
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
     last = {name: values[-1] for name, values in request.query.items()}
-    required = [name for name, needed in method.request_parameters.items() if needed and method.validates_parameters]
-    places = {"querystring": last, "path": in_path}
-    if not all(places[place].get(name) for _, _, place, name in (each.split(".", 3) for each in required)):
+    parameters = {"path": in_path, "querystring": last, "header": request.headers}
+    needed = [each for each in method["parameters"] if each["required"]] if VALIDATOR in api else []
+    if not all(parameters[each["in"].replace("query", "querystring")].get(each["name"]) for each in needed):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
-    integration = method.method_integration
+    integration = method[INTEGRATION]
     sent = request.header("content-type") or JSON
-    template = integration.request_templates.get(sent.partition(";")[0].strip().lower())
+    template = integration["requestTemplates"].get(sent.partition(";")[0].strip().lower())
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
-    parameters = {"path": in_path, "querystring": last, "header": request.headers}
     body = render(template, parameters, request.body, request.query).text
-    fixed = integration.request_parameters.get("integration.request.header.Content-Type", "").strip("'")
+    fixed = integration.get("requestParameters", {}).get("integration.request.header.Content-Type", "").strip("'")
     call = Call(api, integration, parameters, body, fixed or sent)
-    if integration.type == "MOCK":  # its request says the status of the response that it stands for
+    if integration["type"] == "mock":  # its request says the status of the response that it stands for
         return response_of(call, json.loads(call.body)["statusCode"], "")
     return call
 
 
+def response_to(integration: Document, status: int) -> Document | None:
+    """Return the response to a status of the service, None if no pattern matches and there is no default."""
+    responses = integration["responses"]
+    matching = (response for pattern, response in responses.items() if re.fullmatch(pattern, str(status)))
+    return next(matching, responses.get("default"))
+
+
 def response_of(call: Call, status: int, body: str) -> ServedResponse:
     """Return the response to the caller, from the service's."""
-    chosen = call.integration.response_to(status)
+    chosen = response_to(call.integration, status)
     if chosen is None:
         return gateway_response(call.api, "API_CONFIGURATION_ERROR")
-    ((content_type, template),) = chosen.response_templates.items()
+    ((content_type, template),) = chosen["responseTemplates"].items()
     try:
         rendered = render(template, call.parameters, body)
     except airspeed.TemplateExecutionError:  # the guide says: a 5XX response
         return gateway_response(call.api, "API_CONFIGURATION_ERROR")
-    headers = _headers(chosen.response_parameters, "method.response.header.")
-    return ServedResponse(
-        int(rendered.status or chosen.status_code),
-        {"Content-Type": content_type, **headers, **rendered.headers},
-        rendered.text.encode(),
-    )
+    headers = {"Content-Type": content_type, **_headers(chosen), **rendered.headers}
+    return ServedResponse(int(rendered.status or chosen["statusCode"]), headers, rendered.text.encode())
 
 
-def gateway_response(api: RestApi, kind: str) -> ServedResponse:
+def gateway_response(api: Document, kind: str) -> ServedResponse:
     """Return the response that API Gateway gives without an integration."""
-    response = api.gateway_responses[kind]
-    ((content_type, template),) = response.response_templates.items()
-    headers = _headers(response.response_parameters, "gatewayresponse.header.")
-    return ServedResponse(int(response.status_code), {"Content-Type": content_type, **headers}, template.encode())
+    response = api[GATEWAY_RESPONSES][kind]
+    ((content_type, template),) = response["responseTemplates"].items()
+    headers = {"Content-Type": content_type, **_headers(response)}
+    return ServedResponse(int(response["statusCode"]), headers, template.encode())
 
 
-def _resource(api: RestApi, path: str) -> tuple[Mapping[str, Method], dict[str, str]]:
+def _resource(api: Document, path: str) -> tuple[Document, dict[str, str]]:
     """Return the methods of the resource at a path, and the parameters in it. A resource of that very path is first."""
-    if path in api.resources and "{" not in path:
-        return api.resources[path], {}
+    paths = api["paths"]
+    if path in paths and "{" not in path:
+        return paths[path], {}
     above, _, part = path.rpartition("/")
-    for known, methods in api.resources.items():
+    for known, methods in paths.items():
         parent, _, variable = known.rpartition("/")
         if part and parent == above and variable.startswith("{"):
             return methods, {variable.strip("{}"): unquote(part)}
     return {}, {}
 
 
-def _headers(parameters: Mapping[str, str], prefix: str) -> dict[str, str]:
+def _headers(response: Document) -> dict[str, str]:
     """Return a response's fixed headers. Each value is in single quotes."""
-    return {name.removeprefix(prefix): value.strip("'") for name, value in parameters.items()}
+    return {name.rpartition(".")[2]: value.strip("'") for name, value in response["responseParameters"].items()}

@@ -7,7 +7,6 @@ from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
 from ..apigateway import on_server, url_of
-from ..apigateway.data_model import imported
 from ..apigateway.rest_api import gateway_response
 from ..aws_clients import ANYWHERE, Aws
 from ..server.process import ServedResponse
@@ -162,7 +161,7 @@ def apis(endpoint: str) -> dict[str, RegionalApi]:
     for stack in stacks():
         made = [made for made in State(stack).resources.values() if not made.replaced]
         signed = {
-            rest.id: gateway_response(imported(json.loads(rest.inputs["body"])), "INTEGRATION_FAILURE")
+            rest.id: gateway_response(json.loads(rest.inputs["body"]), "INTEGRATION_FAILURE")
             for rest in made
             if rest.type == REST_API and on_server(rest.id)
         }

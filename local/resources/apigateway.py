@@ -12,10 +12,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
-from ..apigateway.data_model import InvalidDocument, RestApi, imported
+from ..apigateway.rest_api import INTEGRATION
 from ..aws_clients import Aws
 from ..paths import LocalError, write
 from ..stack import Made
@@ -23,49 +21,36 @@ from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
 
 POLICY = "x-amazon-apigateway-policy"
 
-
-def _hands_over(api: RestApi) -> bool:
-    methods = [method for methods in api.resources.values() for method in methods.values()]
-    return all(method.method_integration.type == "AWS_PROXY" for method in methods)
+ANY_METHOD = "x-amazon-apigateway-any-method"
 
 
-def _apply_methods(aws: Aws, inputs: Inputs, api: RestApi, before: Made | None) -> Result:
+def _hands_over(document: Inputs) -> bool:
+    methods = [method for methods in document["paths"].values() for method in methods.values()]
+    return all(method[INTEGRATION]["type"] == "aws_proxy" for method in methods)
+
+
+def _apply_methods(aws: Aws, inputs: Inputs, document: Inputs, before: Made | None) -> Result:
     """Create the API, or change its methods. A path that the document no longer has stays."""
     client = aws.client("apigateway", inputs["region"])
     id_ = before.id if before else client.create_rest_api(name=inputs["name"])["id"]
     found = {resource["path"]: resource["id"] for resource in client.get_resources(restApiId=id_)["items"]}
-    for path, methods in api.resources.items():
-        if path not in found:
-            above, _, part = path.rpartition("/")
-            made = client.create_resource(restApiId=id_, parentId=found[above or "/"], pathPart=part)
-            found[path] = made["id"]
+    for path, methods in document["paths"].items():
+        above = "/"
+        for part in filter(None, path.split("/")):
+            below = f"{above.rstrip('/')}/{part}"
+            if below not in found:
+                made = client.create_resource(restApiId=id_, parentId=found[above], pathPart=part)
+                found[below] = made["id"]
+            above = below
         for name, method in methods.items():
-            place = {"restApiId": id_, "resourceId": found[path], "httpMethod": name}
-            client.put_method(**place, authorizationType=method.authorization_type)
-            to = method.method_integration
-            client.put_integration(**place, type=to.type, integrationHttpMethod=to.http_method, uri=to.uri)
-    _set_policy(client, id_, inputs["body"])
+            of_all = name == ANY_METHOD
+            place = {"restApiId": id_, "resourceId": found[path], "httpMethod": "ANY" if of_all else name.upper()}
+            client.put_method(**place, authorizationType="AWS_IAM" if "security" in method else "NONE")
+            to = method[INTEGRATION]
+            client.put_integration(**place, type="AWS_PROXY", integrationHttpMethod=to["httpMethod"], uri=to["uri"])
+    policy = json.dumps(document[POLICY])
+    client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": policy}])
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
-
-
-def _set_policy(client: Any, id_: str, body: str) -> None:
-    """Give the API the resource policy that its document has."""
-    policy = json.loads(body).get(POLICY)
-    value = json.dumps(policy) if policy else ""
-    client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": value}])
-
-
-def _imported(body: str) -> RestApi:
-    """Return what API Gateway stores of a document.
-
-    Raises:
-        ClientError: if it refuses the document, like the call that creates or changes an API.
-    """
-    try:
-        return imported(json.loads(body))
-    except InvalidDocument as error:
-        refused: Any = {"Error": {"Code": "BadRequestException", "Message": str(error)}}
-        raise ClientError(refused, "PutRestApi") from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -79,9 +64,9 @@ class _RestApi(Kind):
     identity = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        stored = _imported(inputs["body"])
-        if _hands_over(stored):
-            return _apply_methods(aws, inputs, stored, before)
+        document = json.loads(inputs["body"])
+        if _hands_over(document):
+            return _apply_methods(aws, inputs, document, before)
         served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
         _write(documents() / f"{api}.json", inputs["body"])

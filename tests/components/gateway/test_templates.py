@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from components.gateway.templates import unavailable_template
 from global_integers_core.lattice import MAX_INTEGER, Place
 from global_integers_core.names import COUNTER_NAME
-from local.apigateway.data_model import Integration, imported
-from local.apigateway.rest_api import Rendered, render
+from local.apigateway import rest_api
+from local.apigateway.rest_api import INTEGRATION, Rendered, render
 from tests.components.running import gateway_document
 from tests.lambda_.coordinator_calls import AS_DEPLOYED, HOME, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
@@ -42,27 +42,27 @@ HOSTILE = (
 )
 
 
-def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> Integration:
+def integration_of(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> dict[str, Any]:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
     layout = {"regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
-    return imported(gateway_document(HOME, arn, role, **layout)).resources[path]["GET"].method_integration
+    return gateway_document(HOME, arn, role, **layout)["paths"][path]["get"][INTEGRATION]
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:
     """Return the request to DynamoDB, which must be JSON."""
-    template = integration_of(table, route).request_templates["application/json"]
+    template = integration_of(table, route)["requestTemplates"]["application/json"]
     return json.loads(render(template, parameters, "").text)
 
 
-def response_to(integration: Integration, status: int, body: str) -> Response:
+def response_to(integration: dict[str, Any], status: int, body: str) -> Response:
     """Return the response that DynamoDB's status and body are turned into."""
-    response = integration.response_to(status)
+    response = rest_api.response_to(integration, status)
     assert response is not None
-    ((content_type, template),) = response.response_templates.items()
+    ((content_type, template),) = response["responseTemplates"].items()
     rendered: Rendered = render(template, {}, body)
     headers = {"Content-Type": content_type, **rendered.headers}
-    return Response(rendered.status or int(response.status_code), headers, json.loads(rendered.text))
+    return Response(rendered.status or int(response["statusCode"]), headers, json.loads(rendered.text))
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
 )
 def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) -> None:
     """Of a repeated one, `$input.params` has the last value."""
-    template = integration_of("t", "/counter").request_templates["application/json"]
+    template = integration_of("t", "/counter")["requestTemplates"]["application/json"]
     last = {name: values[-1] for name, values in query.items()}
 
     request = json.loads(render(template, {"querystring": last}, "", query).text)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from local.apigateway.data_model import RestApi, imported
 from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 from local.apigateway.rest_api_server import GatewayServer
 from local.aws_clients import Aws
@@ -23,10 +22,6 @@ def openapi(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
     return gateway_document(REGION, TABLE, ROLE, paused=[REGION] if paused else [], authorization=authorization)
 
 
-def api(*, signed: bool = False, paused: bool = False) -> RestApi:
-    return imported(openapi(signed=signed, paused=paused))
-
-
 def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> GatewayRequest:
     path, _, query = path.partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
@@ -39,11 +34,11 @@ def request(method: str = "POST", path: str = "/", body: str = "", **headers: st
 )
 def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) -> None:
     method = "GET" if "?" in path else "POST"
-    call = call_of(api(), request(method, path))
+    call = call_of(openapi(), request(method, path))
 
     assert isinstance(call, Call)
     assert call.target == ("eu-west-1", "dynamodb", "UpdateItem")
-    assert call.integration.credentials == ROLE
+    assert call.integration["credentials"] == ROLE
     assert json.loads(call.body)["Key"] == {"counter": {"S": counter}}
 
 
@@ -58,7 +53,7 @@ def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) ->
     ],
 )
 def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, status: int) -> None:
-    response = call_of(api(), refused)
+    response = call_of(openapi(), refused)
 
     assert isinstance(response, ServedResponse)
     assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
@@ -67,7 +62,7 @@ def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, sta
 
 @pytest.mark.parametrize("path", ["/", "/orders"])
 def test_a_paused_region_calls_nothing(path: str) -> None:
-    response = call_of(api(paused=True), request("POST", path))
+    response = call_of(openapi(paused=True), request("POST", path))
 
     assert isinstance(response, ServedResponse)
     assert response.status == 503
@@ -76,8 +71,8 @@ def test_a_paused_region_calls_nothing(path: str) -> None:
 
 
 def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
-    unsigned = call_of(api(signed=True), request())
-    signed = call_of(api(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
+    unsigned = call_of(openapi(signed=True), request())
+    signed = call_of(openapi(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
 
     assert isinstance(unsigned, ServedResponse)
     assert unsigned.status == 403
@@ -85,7 +80,7 @@ def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
 
 
 def test_the_services_response_becomes_the_callers() -> None:
-    call = call_of(api(), request("POST", "/orders"))
+    call = call_of(openapi(), request("POST", "/orders"))
     assert isinstance(call, Call)
     attributes = {"issued": {"N": "7"}, "stride": {"N": "3"}, "epoch": {"N": "1"}}
 
@@ -107,7 +102,7 @@ def test_a_wrong_configuration_is_a_transient_error(broken: str) -> None:
         del responses["default"]
     else:
         responses["default"]["responseTemplates"]["application/json"] *= 2
-    call = call_of(imported(changed), request())
+    call = call_of(changed, request())
     assert isinstance(call, Call)
 
     assert response_of(call, 500, "") == gateway_response(call.api, "API_CONFIGURATION_ERROR")
