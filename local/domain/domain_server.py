@@ -20,7 +20,7 @@ from ..aws_clients import Aws
 from ..paths import LocalError
 from ..server.process import ServedResponse, serve
 from . import zone
-from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer
+from .zone import FROM, DnsRecord, HealthCheck, answer
 
 HERE = "us-east-1"
 """Where callers are that don't send the header `FROM`."""
@@ -118,12 +118,7 @@ class DomainServer:
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
             host = known.domain
-        start = headers.pop(FROM, HERE)
-        if start not in LOCATIONS:
-            return _said(
-                400, f"{FROM}: {start!r} is not a region of local/domain/zone.py; use one of them, like eu-west-1"
-            )
-        record = answer(known.records, host, start, self._health.healthy)
+        record = answer(known.records, host, headers.pop(FROM, HERE), self._health.healthy)
         if record is None:
             names = ", ".join(sorted({record.host for record in known.records}))
             return _said(404, f"there is no record for {host}; there is {names or 'none at all'}")

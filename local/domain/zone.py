@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
 from ..apigateway import on_server, url_of
@@ -43,66 +42,12 @@ def answer(records: Sequence[DnsRecord], host: str, start: str, is_healthy: Call
     """Return the record that a resolver in the region `start` gets for a host name, or None if there is none.
 
     It is the healthy record with the least latency. If none is healthy, all count as healthy (Route 53 guide,
-    "How Amazon Route 53 chooses records when health checking is configured").
+    "How Amazon Route 53 chooses records when health checking is configured"). Here, a region of the same continent
+    counts as near: `eu-west-1` for `eu-central-1`.
     """
     found = [record for record in records if record.host == host]
     healthy = [record for record in found if not record.check or is_healthy(record.check)]
-    return min(healthy or found, key=lambda record: (latency(start, record.region), record.region), default=None)
-
-
-LOCATIONS = {
-    "af-south-1": (-33.9, 18.4),
-    "ap-east-1": (22.3, 114.2),
-    "ap-east-2": (25.0, 121.5),
-    "ap-northeast-1": (35.7, 139.7),
-    "ap-northeast-2": (37.6, 127.0),
-    "ap-northeast-3": (34.7, 135.5),
-    "ap-south-1": (19.1, 72.9),
-    "ap-south-2": (17.4, 78.5),
-    "ap-southeast-1": (1.3, 103.8),
-    "ap-southeast-2": (-33.9, 151.2),
-    "ap-southeast-3": (-6.2, 106.8),
-    "ap-southeast-4": (-37.8, 145.0),
-    "ap-southeast-5": (3.1, 101.7),
-    "ap-southeast-6": (-36.8, 174.8),
-    "ap-southeast-7": (13.8, 100.5),
-    "ca-central-1": (45.5, -73.6),
-    "ca-west-1": (51.0, -114.1),
-    "eu-central-1": (50.1, 8.7),
-    "eu-central-2": (47.4, 8.5),
-    "eu-north-1": (59.3, 18.1),
-    "eu-south-1": (45.5, 9.2),
-    "eu-south-2": (41.6, -0.9),
-    "eu-west-1": (53.3, -6.3),
-    "eu-west-2": (51.5, -0.1),
-    "eu-west-3": (48.9, 2.4),
-    "il-central-1": (32.1, 34.8),
-    "me-central-1": (25.2, 55.3),
-    "me-south-1": (26.1, 50.6),
-    "mx-central-1": (20.6, -100.4),
-    "sa-east-1": (-23.6, -46.6),
-    "us-east-1": (38.9, -77.4),
-    "us-east-2": (40.0, -83.0),
-    "us-west-1": (37.4, -122.0),
-    "us-west-2": (45.8, -119.7),
-}
-"""Region → latitude and longitude in degrees: of the city, or the middle of the state, after which AWS calls it."""
-
-FARTHEST = 200
-"""The latency of a region that isn't in the table, in milliseconds."""
-
-
-def latency(start: str, region: str) -> float:
-    """Return the milliseconds of a round trip between two regions. Only their order matters here.
-
-    They are an earth's radius of 6371 km times the angle between them, with 100 km per millisecond: light in fibre
-    travels 200 km in one, and a round trip is twice the distance.
-    """
-    if start not in LOCATIONS or region not in LOCATIONS:
-        return 0 if start == region else FARTHEST
-    (south, west), (north, east) = (tuple(map(radians, LOCATIONS[place])) for place in (start, region))
-    chord = sin((north - south) / 2) ** 2 + cos(south) * cos(north) * sin((east - west) / 2) ** 2
-    return 2 * 63.71 * asin(sqrt(chord))
+    return max(healthy or found, key=lambda one: (one.region == start, one.region[:2] == start[:2]), default=None)
 
 
 DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
