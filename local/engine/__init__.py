@@ -20,7 +20,7 @@ from ..aws_clients import GONE, Aws, says
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Kind, Result
-from ..resources.lambda_ import INVOCATION, changes_layouts, reported
+from ..resources.lambda_ import INVOCATION
 from ..stack import Made, State, stacks
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
@@ -155,13 +155,7 @@ class Engine:
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
         if wanted.type == INVOCATION:  # where another call fails, the former stays as it is
-            if not changes_layouts(inputs):
-                return kind.apply(self._aws, inputs, before)
-            # What it shows is beyond what `pulumi up` does, so it takes the server's own keys: whoever deploys needs no
-            # permission for it.
-            own = Aws(self._aws.endpoint, dynamodb=self._aws.dynamodb)
-            with reported(own, inputs["region"], inputs["functionName"]):
-                return kind.apply(self._aws, inputs, before)
+            return kind.apply(self._aws, inputs, before)
         if before is not None:
             self.state.put(replace(before, updating=True))
         try:

@@ -1,15 +1,11 @@
-"""Lambda functions, their URLs and permissions; calls of functions at deploy time, and what the coordinator reports."""
+"""Lambda functions, their URLs and permissions; calls of functions at deploy time, and registers."""
 
 import base64
 import builtins
 import json
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from textwrap import indent
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from global_integers_core.names import CHECK_COUNTER, DELETED
 
@@ -17,7 +13,6 @@ from ..aws_clients import Aws
 from ..paths import LocalError
 from ..server.ministack_server import FUNCTION_URLS
 from ..stack import Made
-from ..terminal import say
 from .kind import ID, SERVER, Call, Described, Inputs, Kind, Result, capital
 
 if TYPE_CHECKING:
@@ -217,11 +212,6 @@ class _Invocation(Kind):
         return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
-def changes_layouts(inputs: Inputs) -> bool:
-    """Return whether a call asks the coordinator for layouts. Others check and release versions."""
-    return "desired" in json.loads(inputs["input"])
-
-
 KINDS: dict[str, Kind] = {
     FUNCTION: _Function(),
     "aws:lambda/alias:Alias": Described(
@@ -268,52 +258,6 @@ KINDS: dict[str, Kind] = {
     ),
     INVOCATION: _Invocation(),
 }
-
-
-PERIOD = 0.05
-"""Seconds between two reads. A shorter phase may not be seen."""
-
-MAX_LINES = 30
-
-
-@contextmanager
-def reported(aws: Aws, region: str, function: str) -> Generator[None]:
-    """Print every phase of every counter while the block runs, if the function is a coordinator."""
-    configuration = aws.client("lambda", region).get_function_configuration(FunctionName=function)
-    table = configuration.get("Environment", {}).get("Variables", {}).get("LAYOUTS_TABLE")
-    if table is None:
-        yield
-        return
-    ended = Event()
-    follower = Thread(target=_follow, args=(aws, region, table, _phases(aws, region, table), ended), daemon=True)
-    follower.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        follower.join()
-
-
-def _follow(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
-    lines, last = 0, False
-    while not last:
-        last = ended.wait(PERIOD)
-        try:
-            present = _phases(aws, region, table)
-        except (BotoCoreError, ClientError):  # the call that is followed says why
-            continue
-        for counter, now in present.items():
-            if seen.get(counter) != now:
-                seen[counter] = now
-                lines += 1
-                if lines <= MAX_LINES:
-                    say(f"  layout    {counter}: {now}")
-    if lines > MAX_LINES:
-        say(f"  layout    … and {lines - MAX_LINES} more")
-
-
-def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
-    return {counter: phase(register) for counter, register in registers(aws, region, table).items()}
 
 
 def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
