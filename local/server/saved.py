@@ -2,7 +2,7 @@
 
 All that requests of one turn of the event loop have changed is committed at once, and none of them is answered before
 it is on the disk. So a kill or a power failure loses nothing that was answered. A server that can't write ends: what it
-didn't answer is forgotten, as after a kill, and the next one goes on. Log lines are saved at the end only.
+didn't answer is forgotten, as after a kill, and the next one goes on. Log lines aren't saved.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
 LOGS = "cloudwatch_logs"
 
 LINES = ("log_groups", "queries", "log_records")
-"""What has lines of the logs. Until the end, the groups are saved without them, and the others not at all."""
+"""What has lines of the logs, of which there may be very many: groups are saved without them, the others not at all."""
 
 ATTEMPTS = 100
 """How often the states are read until no thread changes them meanwhile."""
@@ -174,8 +174,8 @@ class Saved:
             del self._archives[name]
             self._changes.append((EMPTY, ("archive", name)))
 
-    def _states(self, *, lines: bool) -> dict[str, str]:
-        """Return the state of every service, by name: of DynamoDB without items, of the logs without `lines`."""
+    def _states(self) -> dict[str, str]:
+        """Return the state of every service, by name: of DynamoDB without items, of the logs without lines."""
         known = self._app._build_persistence_save_dict()
         states: dict[str, Any] = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
         index = self._dynamodb._INDEX_MEMBERS
@@ -184,37 +184,37 @@ class Saved:
             self._dynamodb._tables, lambda table: {**{k: v for k, v in table.items() if k != index}, **EMPTIED}
         )
         logs = self._app._get_module(self._app._state_map[LOGS])
-        lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})  # there may be very many lines
+        lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})
         others = {name: getattr(logs, f"_{name}") for name in self._stores_of_logs}
-        states[LOGS] = logs.get_state() if lines else {**others, "log_groups": lineless}
+        states[LOGS] = {**others, "log_groups": lineless}
         states["patches"] = {
             name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()
         }
         return {name: json.dumps(state, default=self._persistence._json_default) for name, state in states.items()}
 
-    def _note_states(self, *, lines: bool) -> None:
+    def _note_states(self) -> None:
         """Note which states of services have changed."""
-        for name, text in self._unchanging(lines=lines).items():
+        for name, text in self._unchanging().items():
             if text != self._written.get(name):
                 self._put("service", name, "", text)
                 self._written[name] = text
         self._changed = False
 
-    def _unchanging(self, *, lines: bool) -> dict[str, str]:
+    def _unchanging(self) -> dict[str, str]:
         """Return the states as they are while no thread of a function changes them."""
         for _ in range(ATTEMPTS - 1):
             with suppress(RuntimeError):
-                return self._states(lines=lines)
-        return self._states(lines=lines)
+                return self._states()
+        return self._states()
 
     def _loaded(self, text: str) -> Any:
         return json.loads(text, object_hook=self._persistence._json_object_hook)
 
-    def _write(self, *, lines: bool = False) -> None:
-        """Commit all changes, at the end with the `lines` of the logs; or end this process."""
+    def _write(self) -> None:
+        """Commit all changes, or end this process."""
         try:
-            if self._changed or lines:
-                self._note_states(lines=lines)
+            if self._changed:
+                self._note_states()
             changes, self._changes = self._changes, []
             if not self._path.exists():  # SQLite would write into a file that nobody finds
                 raise FileNotFoundError("it was removed")
@@ -256,7 +256,8 @@ class Saved:
                 if message["type"] == "lifespan.startup":
                     self.restore()
                 elif message["type"] == "lifespan.shutdown":
-                    self._write(lines=True)
+                    self._changed = True  # by a schedule, without a request
+                    self._write()
                 return message
 
             is_http = scope["type"] == "http"
