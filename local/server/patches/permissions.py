@@ -7,16 +7,16 @@
 - A policy is compared with the function's ARN as it is called: with its qualifier, however that is sent (Lambda guide,
   "Fine-tuning the Resources and Conditions sections of policies").
 - A call about one alias is an action of its own: GetAlias, UpdateAlias, DeleteAlias.
-- Every qualifier has a resource policy of its own: a permission of the function isn't one of its alias. Neither a rule
-  nor an API calls what it has no permission for (Lambda guide, "Using Lambda aliases in event sources and permissions
-  policies"; EventBridge guide, "Using resource-based policies for Amazon EventBridge").
+- Neither a rule nor an API calls what it has no permission for. A permission of the function isn't one of its alias
+  (Lambda guide, "Using Lambda aliases in event sources and permissions policies"; EventBridge guide, "Using
+  resource-based policies for Amazon EventBridge").
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import ministack, replaces
-from .versions import LAMBDA, Response, whole
+from .versions import LAMBDA, whole
 
 ACTIONS = {"GET": "GetAlias", "PUT": "UpdateAlias", "DELETE": "DeleteAlias"}
 """Method → action of a call about one alias."""
@@ -46,25 +46,6 @@ def with_own_retries(invoke: Callable[..., None], function: Mapping[str, Any], e
         own = (whole(function["config"]) or {}).get("event_invoke_configs", {}).get(qualifier)
         function = {**function, "event_invoke_config": own, "event_invoke_configs": {}}
     invoke(function, event)
-
-
-@replaces(LAMBDA, "_add_permission", 'for stmt in func["policy"]["Statement"]:')
-@replaces(LAMBDA, "_remove_permission", "_policy_resource_arn(func_name, qualifier) if qualifier else None")
-@replaces(LAMBDA, "_get_policy", 'policy = copy.deepcopy(func["policy"])')
-def with_own_policy(operation: Callable[..., Response], name: str, *rest: Any) -> Response:
-    """Let an operation on a policy see only the statements of its own qualifier."""
-    function: dict[str, Any] | None = LAMBDA._functions.get(name)
-    if function is None:
-        return operation(name, *rest)
-    query, path = rest[-2:]
-    own = LAMBDA._policy_resource_arn(name, LAMBDA._qualifier_from_path_or_query(path, query))
-    policy: dict[str, Any] = function["policy"]
-    others = [statement for statement in policy["Statement"] if statement["Resource"] != own]
-    policy["Statement"] = [statement for statement in policy["Statement"] if statement["Resource"] == own]
-    try:
-        return operation(name, *rest)
-    finally:
-        policy["Statement"] += others
 
 
 def _permits(arn: str, service: str) -> bool:

@@ -1,7 +1,7 @@
 """A function's versions, aliases and URLs.
 
-- A version is published only if code or configuration differ from the last version's. Numbers are never reused, even
-  if the function is deleted and created again (Lambda guide, "Manage Lambda function versions").
+- Numbers of versions are never reused, even if the function is deleted and created again (Lambda guide, "Manage Lambda
+  function versions").
 - An alias leads to a version that exists.
 - A deleted function takes its URLs with it. Made again, it gets the same ones here, unlike on AWS.
 - Reserved concurrency is the function's, with all its versions and aliases (Lambda guide, "Configuring reserved
@@ -19,9 +19,6 @@ LAMBDA = ministack("services.lambda_svc")
 
 NUMBERS: dict[tuple[str, ...], int] = {}
 """Account, region and name of a deleted function → the number of its next version. It is saved with the rest."""
-
-OF_NO_VERSION = ("Version", "FunctionArn", "RevisionId", "LastModified", "State", "LastUpdate")
-"""The beginnings of what differs between two descriptions of the same code and configuration."""
 
 Response = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""
@@ -41,26 +38,6 @@ def _place(name: str) -> tuple[str, ...]:
 def of_all_versions(find: Callable[..., int | None], record: Any, configuration: Mapping[str, Any]) -> int | None:
     """Return the function's reserved concurrency for each of its versions."""
     return find(whole(configuration) or record, configuration)
-
-
-@replaces(LAMBDA, "_publish_version", 'get("function_revision") == func["config"].get("RevisionId")')
-def if_changed(publish: Callable[..., Response], name: str, data: Any) -> Response:
-    """Publish no version if all is as in the last one, also after a change and another one back."""
-    function: dict[str, Any] = LAMBDA._functions.get(name, {})
-    versions: dict[str, Any] = function.get("versions", {})
-    last = versions.get(max(versions, key=int, default=""))
-    if last and last["content"] == _content(function):
-        last["function_revision"] = function["config"]["RevisionId"]
-        return publish(name, data)
-    response = publish(name, data)
-    if versions:
-        versions[max(versions, key=int)]["content"] = _content(function)
-    return response
-
-
-def _content(function: Mapping[str, Any]) -> dict[str, Any]:
-    content = {key: value for key, value in function["config"].items() if not key.startswith(OF_NO_VERSION)}
-    return LAMBDA.copy.deepcopy(content)
 
 
 @replaces(LAMBDA, "_create_function", '"next_version": 1,')
