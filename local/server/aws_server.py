@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
-from .process import BackgroundService, Server, command_line, is_free, listener, working_folder
+from .process import BackgroundService, Server, command_line, is_free, listener
 from .saved import DATABASE
 
 USUAL_PORT = 4566
@@ -114,14 +114,10 @@ def _port_file() -> Path:
 
 def taken(port: int) -> str:
     """Return who listens on a port that is taken, and how to free it if it is a server of this kind."""
-    pid = listener(port)
-    if pid is None:
+    process = listener(port)
+    if process is None:
         return f"port {port} is taken by something else"
-    description, folder = command_line(pid), working_folder(pid)
-    if SERVICE.named_in(description):
-        description = (
-            f"the local AWS server of {folder}"
-            if folder is not None
-            else f"a local AWS server that is not of this checkout; end it: kill {pid}"
-        )
-    return f"port {port} is taken by process {pid}, {description}"
+    line = command_line(process.pid)
+    if SERVICE.mark in line:
+        line = f"the local AWS server of {process.cwd()}; end it: kill {process.pid}"
+    return f"port {port} is taken by process {process.pid}, {line}"

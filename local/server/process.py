@@ -50,13 +50,13 @@ def reserved(port: int = 0) -> Generator[int]:
         yield chosen
 
 
-def listener(port: int) -> int | None:
+def listener(port: int) -> psutil.Process | None:
     """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):  # ended meanwhile, or of another user
             sockets = process.net_connections("tcp")
             if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in sockets):
-                return process.pid
+                return process
     return None
 
 
@@ -68,15 +68,6 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def working_folder(pid: int) -> Path | None:
-    """Return a process's working folder, under the name that it has now, or None where it can't be known."""
-    try:
-        folder = psutil.Process(pid).cwd()
-    except psutil.Error:
-        return None
-    return Path(folder.removesuffix(" (deleted)")) if folder else None
-
-
 def works_in(pid: int, folder: Path) -> bool | None:
     """Return whether this is a process's working folder, or None where it can't be known.
 
@@ -85,8 +76,10 @@ def works_in(pid: int, folder: Path) -> bool | None:
     with suppress(OSError):  # Linux has this, and only for processes of this user
         works = Path(f"/proc/{pid}/cwd").stat()
         return folder.exists() and os.path.samestat(works, folder.stat())
-    found = working_folder(pid)
-    return None if found is None else found == folder.resolve()
+    try:
+        return Path(psutil.Process(pid).cwd()) == folder.resolve()
+    except psutil.Error:
+        return None
 
 
 def end_with_folder() -> None:
@@ -201,7 +194,7 @@ class BackgroundService:
             server = self.start([sys.executable, "-m", self.mark, str(chosen), *arguments], environment, chosen)
             if self.comes_up(server):
                 return server
-            ended = next(child for child in reversed(_children) if child.pid == server.pid).poll()
+            ended = _children[-1].poll()
             self.end(signal.SIGTERM, signal.SIGKILL)
             problem = f"is silent on port {chosen}" if ended is None else f"ended with status {ended}"
             raise LocalError(f"{self.what} {problem}.\n{self.log_end()}")
@@ -310,11 +303,7 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        return self.named_in(command_line(pid)) and works_in(pid, state_folder()) is not False
-
-    def named_in(self, line: str) -> bool:
-        """Return whether this is the command line of such a process, in any state folder."""
-        return self.mark in line
+        return self.mark in command_line(pid) and works_in(pid, state_folder()) is not False
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
@@ -325,22 +314,17 @@ class BackgroundService:
     def end(self, *signs: signal.Signals) -> bool:
         """Do the same by these signals, of which the next is sent after `END_TIMEOUT` seconds. It stays recorded."""
         server = self.recorded()
-        if server is None:
+        if server is None or not self.alive(server.pid):
             return False
-        pid = server.pid
-        running = self.alive(pid)
-        if running:
-            for sign in signs:  # it leads a group, and what it started belongs to that
-                try:
-                    os.killpg(pid, sign)
-                except (ProcessLookupError, PermissionError):
-                    break
-                deadline = time.monotonic() + END_TIMEOUT
-                while self.alive(pid) and time.monotonic() < deadline:
-                    time.sleep(0.02)
-            for child in (child for child in _children if child.pid == pid):
-                child.wait()
-        return running
+        for sign in signs:  # it leads a group, and what it started belongs to that
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(server.pid, sign)
+            deadline = time.monotonic() + END_TIMEOUT
+            while self.alive(server.pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        for child in (child for child in _children if child.pid == server.pid):
+            child.wait()
+        return True
 
     def log_end(self) -> str:
         """Return the end of its log, with the log's path."""
@@ -374,20 +358,17 @@ def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], byt
         disable_nagle_algorithm = True
 
         def respond(self) -> None:
-            length = self.headers.get("Content-Length") or "0"
-            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
-            if malformed or "Transfer-Encoding" in self.headers:
+            if "Transfer-Encoding" in self.headers:
                 self.close_connection = True
-                self.send_error(400)
+                self.send_error(HTTPStatus.LENGTH_REQUIRED)
                 return
-            response = respond(self.command, self.path, self.headers.items(), self.rfile.read(int(length)))
+            length = int(self.headers.get("Content-Length", 0))
+            response = respond(self.command, self.path, self.headers.items(), self.rfile.read(length))
             self.send_response_only(response.status)
             for name, value in response.headers.items():
                 self.send_header(name, value)
             if "content-length" not in map(str.lower, response.headers) and response.status != HTTPStatus.NO_CONTENT:
                 self.send_header("Content-Length", str(len(response.body)))
-            if self.close_connection:  # as its caller asked; one that isn't told may use the connection again
-                self.send_header("Connection", "close")
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(response.body)
