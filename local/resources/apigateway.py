@@ -15,7 +15,7 @@ from typing import Any
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..apigateway.rest_api import INTEGRATION
 from ..aws_clients import Aws
-from ..paths import LocalError, write
+from ..paths import write
 from ..stack import Made
 from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
 
@@ -199,15 +199,6 @@ def _route_settings(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def _of_its_routes(client: Any, inputs: Inputs, _before: Made | None) -> None:
-    """Refuse settings of a route that isn't there, as AWS does and the local server doesn't."""
-    routes = {route["RouteKey"] for route in client.get_routes(ApiId=inputs["apiId"])["Items"]}
-    if missing := sorted(_route_settings(inputs).keys() - routes):
-        raise LocalError(
-            f"NotFoundException: Unable to find Route by key {missing[0]} within the provided RouteSettings"
-        )
-
-
 DOMAIN_NAME = Call("create_domain_name", "DomainName", DomainNameConfigurations=["domainNameConfiguration"])
 
 
@@ -270,7 +261,6 @@ KINDS: dict[str, Kind] = {
         create=Call(
             "create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name", RouteSettings=_route_settings
         ),
-        then=_of_its_routes,
         read_by=Call("get_stage", "ApiId", StageName=ID),
         delete_by="delete_stage",
     ),

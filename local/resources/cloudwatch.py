@@ -5,8 +5,7 @@ and it evaluates percentiles of few samples. Tests evaluate the alarms themselve
 (tests/components/monitoring/evaluation.py).
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..stack import Made
@@ -23,10 +22,6 @@ def _retained(client: Any, inputs: Inputs, before: Made | None) -> None:
 def _log_group(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     arns = (group.get("arn", "") for group in found["logGroups"] if group.get("logGroupName") == inputs[ID])
     return next(({"arn": arn.removesuffix(":*")} for arn in arns), None)  # as the provider gives it out
-
-
-NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
-"""What the server doesn't give back as it was put."""
 
 
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,34 +57,13 @@ METRIC_ALARM = Call(
 )
 
 
-def _metric_alarm(inputs: Inputs, found: Any) -> dict[str, Any] | None:
-    """Return an alarm as it is now. The server keeps no expressions: they aren't compared."""
-    if not found["MetricAlarms"]:
-        return None
-    (alarm,) = found["MetricAlarms"]
-    wanted = inputs.keys() - NOT_DESCRIBED
-    described: dict[str, Any] = {
-        key: alarm.get(name) for name, key in METRIC_ALARM.sources.items() if isinstance(key, str) and key in wanted
-    }
-    if "dimensions" in wanted:
-        described["dimensions"] = {dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]}
-    return {"arn": alarm["AlarmArn"], **described}
+def _found(response: str) -> Callable[[Inputs, Any], dict[str, Any] | None]:
+    """Return what gives out an alarm's ARN, from this list of the response."""
 
+    def found(_inputs: Inputs, found: Any) -> dict[str, Any] | None:
+        return {"arn": found[response][0]["AlarmArn"]} if found[response] else None
 
-def _composite_alarm(_inputs: Inputs, found: Any) -> dict[str, Any] | None:
-    alarms = found["CompositeAlarms"]
-    return {"arn": alarms[0]["AlarmArn"], "alarmRule": alarms[0]["AlarmRule"]} if alarms else None
-
-
-def _dashboard(inputs: Inputs, found: Any) -> dict[str, Any]:
-    body, wanted = found["DashboardBody"], inputs["dashboardBody"]
-    same = json.loads(body) == json.loads(wanted)
-    return {"dashboardArn": found["DashboardArn"], "dashboardBody": wanted if same else body}
-
-
-def _rule(inputs: Inputs, found: Any) -> dict[str, Any]:
-    same = found.get("State") == inputs.get("state", "ENABLED")
-    return {"arn": found["Arn"], "scheduleExpression": found.get("ScheduleExpression", "") if same else ""}
+    return found
 
 
 def _target(inputs: Inputs) -> list[dict[str, Any]]:
@@ -112,7 +86,7 @@ KINDS: dict[str, Kind] = {
         "cloudwatch",
         create=METRIC_ALARM,
         read_by=Call("describe_alarms", AlarmNames=[ID]),
-        now=_metric_alarm,
+        now=_found("MetricAlarms"),
         delete_by="delete_alarms",  # which AWS refuses as long as a composite alarm joins it
     ),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": Described(  # the alarms that it joins must exist
@@ -120,7 +94,7 @@ KINDS: dict[str, Kind] = {
         ("region", "alarmName"),
         create=Call("put_composite_alarm", "AlarmName AlarmRule AlarmDescription"),
         read_by=Call("describe_alarms", AlarmNames=[ID], AlarmTypes=lambda _inputs: ["CompositeAlarm"]),
-        now=_composite_alarm,
+        now=_found("CompositeAlarms"),
         delete_by=Call("delete_alarms", AlarmNames=[ID]),
     ),
     "aws:cloudwatch/dashboard:Dashboard": Described(
@@ -128,7 +102,7 @@ KINDS: dict[str, Kind] = {
         ("region", "dashboardName"),
         create=Call("put_dashboard", "DashboardName DashboardBody"),
         read_by=Call("get_dashboard", DashboardName=ID),
-        now=_dashboard,
+        now=lambda _inputs, found: {"dashboardArn": found["DashboardArn"]},
         delete_by=Call("delete_dashboards", DashboardNames=[ID]),
     ),
     "aws:cloudwatch/eventRule:EventRule": Described(  # the server runs the schedule itself
@@ -140,7 +114,7 @@ KINDS: dict[str, Kind] = {
             State=lambda inputs: inputs.get("state", "ENABLED"),
         ),
         read_by=Call("describe_rule", Name=ID),
-        now=_rule,
+        now=lambda _inputs, found: {"arn": found["Arn"]},
         delete_by="delete_rule",
     ),
     "aws:cloudwatch/eventTarget:EventTarget": Described(  # AWS deletes no rule that has one

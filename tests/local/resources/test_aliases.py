@@ -7,7 +7,6 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -63,61 +62,6 @@ def lines(path: Path, count: int) -> list[str]:
         assert time.monotonic() < ends
         time.sleep(0.05)
     return path.read_text().splitlines()
-
-
-def test_an_alias_is_made_changed_in_place_and_deleted(aws: Aws, name: str) -> None:
-    client = aws.client("lambda", HOME)
-    parts = [role(name), function(name, SAYS_ITS_ARN, {})]
-
-    made, events = up(aws, *parts, alias(name))
-    assert (made[-1]["arn"], events) == (arn(name, "minting"), Counter(created=3))
-    assert up(aws, *parts, alias(name))[1] == Counter(unchanged=3)
-
-    assert up(aws, *parts, alias(name, description="new"))[1] == Counter(unchanged=2, updated=1)
-    assert client.get_alias(FunctionName=name, Name="minting").get("Description") == "new"
-    client.delete_alias(FunctionName=name, Name="minting")
-    assert up(aws, *parts, alias(name))[1] == Counter(unchanged=2, created=1)
-
-    assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
-    assert client.list_aliases(FunctionName=name)["Aliases"] == []
-
-
-def test_an_alias_has_settings_of_its_own_for_events(aws: Aws, name: str) -> None:
-    client = aws.client("lambda", HOME)
-    parts = [role(name), function(name, SAYS_ITS_ARN, {}), alias(name), retries(name, 1)]
-    up(aws, *parts, retries(name, 0, "minting"))
-
-    of_alias = client.get_function_event_invoke_config(FunctionName=name, Qualifier="minting")
-    of_function = client.get_function_event_invoke_config(FunctionName=name)
-    assert (of_alias.get("MaximumRetryAttempts"), of_function.get("MaximumRetryAttempts")) == (0, 1)
-
-    assert up(aws, *parts)[1] == Counter(unchanged=4, deleted=1)
-    with pytest.raises(client.exceptions.ResourceNotFoundException):
-        client.get_function_event_invoke_config(FunctionName=name, Qualifier="minting")
-    assert client.get_function_event_invoke_config(FunctionName=name).get("MaximumRetryAttempts") == 1
-
-
-def test_a_function_sees_by_which_name_it_is_called(aws: Aws, name: str) -> None:
-    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
-
-    for _ in range(2):  # one process serves both
-        assert called_as(aws, name) == called_as(aws, arn(name)) == arn(name)
-        assert called_as(aws, arn(name, "minting")) == arn(name, "minting")
-        assert called_as(aws, f"{name}:minting") == arn(name, "minting")
-        assert called_as(aws, name, Qualifier="minting") == arn(name, "minting")
-
-
-def test_a_function_sees_by_which_name_an_event_was_left_for_it(aws: Aws, name: str, folder: Path) -> None:
-    calls = folder / "calls"
-    up(aws, *published(name, calls))
-    client = aws.client("lambda", HOME)
-
-    client.invoke(FunctionName=name, InvocationType="Event", Payload=b"{}")
-    assert lines(calls, 1) == [arn(name)]
-    client.invoke(FunctionName=arn(name, "minting"), InvocationType="Event", Payload=b"{}")
-    assert lines(calls, 2)[1] == arn(name, "minting")
-    client.invoke(FunctionName=name, Qualifier="1", InvocationType="Event", Payload=b"{}")
-    assert lines(calls, 3)[2] == arn(name, "1")
 
 
 @pytest.mark.parametrize("qualifier", ["", "minting", "1"])

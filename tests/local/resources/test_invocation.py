@@ -19,7 +19,7 @@ from local.engine.program import Registration
 from local.paths import ROOT, LocalError
 from local.stack import State
 from tests.local.recorder import RECORDER
-from tests.local.registrations import HOME, function, invocation, registration, role, table, up
+from tests.local.registrations import function, invocation, role, table, up
 
 ONE: dict[str, Any] = {"number": 1}
 TWO: dict[str, Any] = {"number": 2}
@@ -168,17 +168,3 @@ def test_what_was_replaced_is_forgotten_at_the_end(program: Asking) -> None:
     assert program.up(ONE) == REPLACED, "the first one is replaced: it is not the present one again"
     assert program.up(ONE) == UNCHANGED
     assert program.calls() == [ONE, TWO, ONE]
-
-
-def test_an_ignored_change_keeps_what_the_state_has(aws: Aws, name: str, folder: Path) -> None:
-    def path(wanted: str) -> str:
-        """Deploy a role with this path, whose change is ignored. Return what its path is then."""
-        inputs = {**role(name).inputs, "path": wanted}
-        (made,), _ = up(aws, registration("aws:iam/role:Role", name, inputs, ignore_changes=("path",)))
-        return made["path"]
-
-    assert (path("/home/"), path("/elsewhere/")) == ("/home/", "/home/")
-    assert aws.client("iam", HOME).get_role(RoleName=name)["Role"]["Path"] == "/home/"
-
-    (folder / "parts.json").unlink()
-    assert path("/elsewhere/") == "/elsewhere/", "not in the state: the program's"

@@ -1,7 +1,6 @@
 """Functions, and who may call them."""
 
 import base64
-import json
 from collections import Counter
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from local.aws_clients import Aws
 from local.paths import LocalError
 from local.resources.lambda_ import phase
-from tests.local.registrations import HOME, function, invoked, permission, retries, role, up
+from tests.local.registrations import HOME, function, invoked, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
 
@@ -36,30 +35,6 @@ def test_the_settings_from_before_undo_half_an_update(aws: Aws, name: str) -> No
     assert up(aws, role(name), before)[1] == Counter(unchanged=1, updated=1)
     assert invoked(aws, name) == "one"
     assert up(aws, role(name), before)[1] == Counter(unchanged=2)
-
-
-def test_a_permission_names_the_rule_that_may_call(aws: Aws, name: str) -> None:
-    rule = f"arn:aws:events:{HOME}:000000000000:rule/{name}"
-    up(aws, role(name), function(name, CODE, {"SAYS": "one"}), permission(name, sourceArn=rule))
-
-    policy = json.loads(aws.client("lambda", HOME).get_policy(FunctionName=name)["Policy"])
-
-    (statement,) = policy["Statement"]
-    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
-    assert statement["Condition"] == {"ArnLike": {"AWS:SourceArn": rule}}
-
-
-def test_how_long_events_wait_is_set_changed_and_deleted(aws: Aws, name: str) -> None:
-    client = aws.client("lambda", HOME)
-    parts = [role(name), function(name, CODE, {"SAYS": "one"})]
-    for attempts, event in ((0, "created"), (1, "updated"), (1, "unchanged")):
-        assert up(aws, *parts, retries(name, attempts))[1][event] >= 1
-        found = client.get_function_event_invoke_config(FunctionName=name)
-        assert (found.get("MaximumEventAgeInSeconds"), found.get("MaximumRetryAttempts")) == (60, attempts)
-
-    assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
-    with pytest.raises(client.exceptions.ResourceNotFoundException):
-        client.get_function_event_invoke_config(FunctionName=name)
 
 
 REGISTER = {

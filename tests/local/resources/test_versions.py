@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-import urllib.error
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,8 +14,7 @@ from botocore.exceptions import ClientError
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.paths import LocalError
-from tests.local.machine import OPENER
-from tests.local.registrations import HOME, alias, function, invocation, permission, previewed, registration, role, up
+from tests.local.registrations import HOME, alias, function, invocation, previewed, role, up
 
 pytestmark = pytest.mark.long
 
@@ -45,22 +43,6 @@ def called(aws: Aws, name: str, qualifier: str = "$LATEST") -> Any:
     return json.load(response["Payload"])
 
 
-def steps(aws: Aws, *resources: Registration) -> list[str]:
-    """Deploy these. Return the calls of Lambda that changed something, in their order."""
-    seen: list[str] = []
-
-    def see(model: Any, **_others: Any) -> None:
-        seen.append(model.name)
-
-    events: Any = aws.client("lambda", HOME).meta.events
-    events.register("before-call.lambda", see)
-    try:
-        up(aws, *resources)
-    finally:
-        events.unregister("before-call.lambda", see)
-    return [call for call in seen if not call.startswith(("Get", "List"))]
-
-
 def test_a_change_publishes_a_version_and_none_publishes_none(aws: Aws, name: str) -> None:
     arn = f"arn:aws:lambda:{HOME}:000000000000:function:{name}"
     path = f"arn:aws:apigateway:{HOME}:lambda:path/2015-03-31/functions"
@@ -71,15 +53,6 @@ def test_a_change_publishes_a_version_and_none_publishes_none(aws: Aws, name: st
 
         [_, same], events = up(aws, role(name), wanted)
         assert (same["version"], events) == (number, Counter(unchanged=2))
-
-
-def test_what_is_of_no_version_publishes_none(aws: Aws, name: str) -> None:
-    up(aws, role(name), published(name))
-
-    [_, made], events = up(aws, role(name), published(name, reservedConcurrentExecutions=5))
-
-    assert (made["version"], events) == ("1", Counter(unchanged=1, updated=1))
-    assert aws.client("lambda", HOME).get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"] == 5
 
 
 def test_a_preview_knows_a_version_unless_one_is_to_come(aws: Aws, name: str) -> None:
@@ -95,69 +68,6 @@ def test_a_preview_knows_a_version_unless_one_is_to_come(aws: Aws, name: str) ->
         [_, known], events = previewed(aws, role(name), changed)
         assert (set(OF_VERSION) & known.keys(), known["arn"]) == (set(), made["arn"])
         assert events == Counter(unchanged=1, update=1)
-
-
-def test_after_half_an_update_only_a_version_is_whole(aws: Aws, name: str) -> None:
-    """A caller of `$LATEST` gets the new environment with the old code. A preview expects a version."""
-    up(aws, role(name), published(name))
-    broken = published(name, "two", code=base64.b64encode(b"no archive").decode())
-    with pytest.raises(LocalError, match=name):
-        up(aws, role(name), broken)
-
-    assert [called(aws, name)[:2], called(aws, name, "1")[:2]] == [["first", "two"], ["first", "one"]]
-    for _ in range(2):
-        [_, known], _ = previewed(aws, role(name), published(name))
-        assert "version" not in known
-    [_, made], _ = up(aws, role(name), published(name))
-    assert made["version"] == "1", "it is as the last version again"
-
-
-def test_an_update_has_the_steps_of_the_provider(aws: Aws, name: str) -> None:
-    up(aws, role(name), published(name))
-
-    assert steps(aws, role(name), published(name, "two", SECOND, reservedConcurrentExecutions=5)) == [
-        "UpdateFunctionConfiguration",
-        "UpdateFunctionCode",
-        "PutFunctionConcurrency",
-        "PublishVersion",
-    ]
-    assert steps(aws, role(name), published(name, "two", reservedConcurrentExecutions=5)) == [
-        "UpdateFunctionCode",
-        "PublishVersion",
-    ]
-    assert steps(aws, role(name), published(name, "two")) == ["DeleteFunctionConcurrency"]
-
-
-def test_a_version_stays_what_it_was_when_published(aws: Aws, name: str) -> None:
-    up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))
-    first, second = ["first", "one", 128, 10, "1"], ["second", "two", 256, 30, "2"]
-    assert called(aws, name, "1") == first
-
-    up(aws, role(name), published(name, "two", SECOND, memorySize=256, timeout=30), alias(name, "live"))
-    aws.client("lambda", HOME).update_alias(FunctionName=name, Name="live", FunctionVersion="1")
-
-    for _ in range(2):
-        assert called(aws, name, "1") == called(aws, name, "live") == first
-        assert called(aws, name, "2") == second
-        assert called(aws, name) == [*second[:-1], "$LATEST"]
-
-
-def test_what_is_as_the_last_version_is_published_as_that(aws: Aws, name: str) -> None:
-    client = aws.client("lambda", HOME)
-    updated: Any = client.get_waiter("function_updated_v2")
-    up(aws, role(name), published(name))
-    for says, number in (("one", "1"), ("two", "2"), ("one", "3")):
-        client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": says}})
-        updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
-        for _ in range(2):
-            found = client.publish_version(FunctionName=name)
-            assert (found["Version"], found.get("FunctionArn", "").split(":")[-1]) == (number, number)
-
-    client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": "two"}})
-    updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
-    client.update_function_configuration(FunctionName=name, Environment={"Variables": {"SAYS": "one"}})
-    updated.wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
-    assert client.publish_version(FunctionName=name)["Version"] == "3"
 
 
 def test_a_function_is_deleted_whole_but_its_numbers_go_on(aws: Aws, name: str) -> None:
@@ -188,43 +98,6 @@ def test_at_concurrency_0_nothing_of_a_function_runs(aws: Aws, name: str, qualif
     response: Any = refused.value.response
     assert response["Reason"] == "ReservedFunctionConcurrentInvocationLimitExceeded"
     assert response["ResponseMetadata"]["HTTPStatusCode"] == 429
-
-
-@pytest.mark.parametrize("qualifier", [None, "live"])
-def test_at_concurrency_0_a_url_answers_429(aws: Aws, name: str, qualifier: str | None) -> None:
-    own = {"qualifier": qualifier} if qualifier else {}
-    inputs = {"region": HOME, "functionName": name, "authorizationType": "NONE", **own}
-    url = registration("aws:lambda/functionUrl:FunctionUrl", "url", inputs)
-    anyone = {"action": "lambda:InvokeFunctionUrl", "principal": "*", "functionUrlAuthType": "NONE", **own}
-    rest = [alias(name, "live", functionVersion="1"), url, permission(name, **anyone)]
-    outputs, _ = up(aws, role(name), published(name), *rest)
-    with OPENER.open(outputs[3]["functionUrl"], timeout=60) as response:
-        assert json.load(response)[0] == "first"
-
-    stopped = [role(name), published(name, reservedConcurrentExecutions=0), *rest]
-    up(aws, *stopped)
-
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        OPENER.open(outputs[3]["functionUrl"], timeout=60)
-    assert refused.value.code == 429
-    assert "ReservedFunctionConcurrentInvocationLimitExceeded" in refused.value.read().decode()
-    refused.value.close()
-    assert up(aws, *stopped)[1] == Counter(unchanged=5)
-    assert up(aws, *stopped[:3])[1] == Counter(unchanged=3, deleted=2)
-
-
-def test_each_qualifier_has_permissions_of_its_own(aws: Aws, name: str) -> None:
-    """One that is added to or removed from a function leaves its alias's as they are."""
-    client = aws.client("lambda", HOME)
-    of_alias = permission(name, "of-alias", statementId="schedule", qualifier="live")
-    parts = [role(name), published(name), alias(name, "live")]
-    up(aws, *parts, of_alias, permission(name, "of-function", statementId="schedule"))
-
-    assert up(aws, *parts, of_alias)[1] == Counter(unchanged=4, deleted=1)
-
-    (statement,) = json.loads(client.get_policy(FunctionName=name, Qualifier="live")["Policy"])["Statement"]
-    assert statement["Resource"].endswith(f":{name}:live")
-    assert json.loads(client.get_policy(FunctionName=name)["Policy"])["Statement"] == []
 
 
 @pytest.mark.parametrize("moved_back", [False, True])
@@ -273,6 +146,11 @@ FAILURES = {
     "no module": ("import nonesuch", "Runtime.ImportModuleError", "Unable to import module 'answer': No module named"),
     "no Python": ("def (", "Runtime.UserCodeSyntaxError", "Syntax error in module 'answer': invalid syntax"),
     "no handler": ("", "Runtime.HandlerNotFound", "Handler 'handler' missing on module 'answer'"),
+    "its own error": (
+        "def handler(event, context): raise ValueError('a: no. Set these:\\n  b: 1\\nThen: deploy')",
+        "ValueError",
+        "a: no. Set these:\n  b: 1\nThen: deploy",
+    ),
     "no setting": ("import os\nos.environ['NONESUCH']", "KeyError", "'NONESUCH'"),
     "an end": ("import os\nos._exit(1)", "Runtime.ExitError", "Runtime exited"),
     "a late end": ("import os\ndef handler(event, context): os._exit(1)", "Runtime.ExitError", "Runtime exited"),
@@ -331,19 +209,6 @@ def test_what_cant_start_ends_no_other_call(aws: Aws, name: str, tmp_path: Path)
         assert json.load(first.result()["Payload"]) == "whole"
     begun.unlink()
     assert json.load(client.invoke(FunctionName=name, Qualifier="1", Payload=b"{}")["Payload"]) == "whole"
-
-
-def test_the_log_of_a_call_is_its_end_of_4_kb(aws: Aws, name: str) -> None:
-    source = (
-        "def handler(event, context):\n    print('first')\n    print('x' * 5000)\n    print('last')\n    raise KeyError"
-    )
-    up(aws, role(name), published(name, source=source))
-
-    response = aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}", LogType="Tail")
-
-    log = base64.b64decode(response.get("LogResult", "")).decode()
-    assert (len(log), "first" in log, "last" in log) == (4096, False, True)
-    assert "LogResult" not in aws.client("lambda", HOME).invoke(FunctionName=name, Qualifier="1", Payload=b"{}")
 
 
 def test_calls_of_one_function_are_told_apart_by_name(aws: Aws, name: str) -> None:

@@ -4,46 +4,17 @@ import errno
 import json
 import os
 import shutil
-import signal
 import socket
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from local.paths import VERSION, LocalError
-from local.server import aws_server, process
-from local.server.process import BackgroundService, Server
-from tests.local.machine import HANGING, Machine, mint, processes_of, up
+from local.server import aws_server
+from tests.local.machine import Machine, mint, processes_of, up
 
 pytestmark = pytest.mark.server
-
-
-def test_a_server_that_is_busy_is_waited_for(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(process, "SILENT", 0)
-    really = BackgroundService.answers
-    started = aws_server.start(0)
-    asked = threading.Event()
-
-    def answers(service: BackgroundService, server: Server) -> bool:
-        asked.set()
-        return really(service, server)
-
-    monkeypatch.setattr(BackgroundService, "answers", answers)
-    os.kill(started.pid, signal.SIGSTOP)
-
-    with ThreadPoolExecutor() as pool:
-        found = pool.submit(aws_server.running)
-        assert asked.wait(HANGING)
-        assert not found.done(), "it can't answer"
-        os.kill(started.pid, signal.SIGCONT)
-        assert found.result() == started
-    aws_server.SERVICE.stop()
-    assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
 
 
 def test_a_port_that_is_taken_is_reported_with_its_process(fresh: Machine) -> None:
@@ -63,16 +34,18 @@ def test_a_port_that_is_taken_is_reported_with_its_process(fresh: Machine) -> No
 def test_the_server_of_another_folder_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "one"))
     started = aws_server.start(0)
-    process, port = started.pid, started.port
+    pid, port = started.pid, started.port
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "other"))
 
-    named = f"port {port} is taken by process {process}, the local AWS server of {folder / 'one'}"
+    named = (
+        f"port {port} is taken by process {process}, the local AWS server of {folder / 'one'}; end it: kill {process}"
+    )
     assert aws_server.taken(port) == named
     with pytest.raises(LocalError, match=named):
         aws_server.start(port)
 
     shutil.rmtree(folder / "one")
-    os.waitpid(process, 0)
+    os.waitpid(pid, 0)
     assert aws_server.start(port).port == port
     aws_server.SERVICE.stop()
 

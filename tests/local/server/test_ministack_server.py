@@ -1,16 +1,10 @@
 """Requests to functions wait their turn, the first come first; others don't wait."""
 
 import asyncio
-import inspect
-import traceback
 from collections.abc import Awaitable, Callable
-from threading import Thread
 from typing import Any
 
-import pytest
-from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
-
-from local.server.ministack_server import Queue, in_turn, with_error_type
+from local.server.ministack_server import Queue
 
 URL = "/_aws/lambda-url/abc/"
 
@@ -84,61 +78,3 @@ def test_a_functions_own_calls_do_not_wait_for_it() -> None:
         return server.running
 
     assert asyncio.run(run()) == [URL, "/", "/_ministack/health"]
-
-
-def test_ministack_still_has_what_is_changed_in_it() -> None:
-    """In a version that waits for logs in another way, the change must be looked at again."""
-    worker: Any = Worker
-
-    assert inspect.signature(worker._drain_stderr_bounded).parameters["first_line_wait"].default == 0.05
-
-
-LOGGED = 'Traceback (most recent call last):\n  File "index.py", line 1, in handler\nValueError: logged\n'
-
-
-class TooBusyError(Exception):
-    """An error with a message of several lines, as a coordinator's refusals have."""
-
-
-@pytest.mark.parametrize(
-    "error", [TooBusyError("a: no. Set these:\n  b: 1\nThen: deploy"), TooBusyError(), KeyError("x")]
-)
-def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
-    def execute(_function: Any, event: Any) -> dict[str, Any]:
-        try:
-            raise error
-        except (TooBusyError, KeyError):
-            return {"error": True, "body": {"errorType": event}, "log": f"before\n{traceback.format_exc()}"}
-
-    assert with_error_type(execute)({}, "Runtime.HandlerError")["body"] == {"errorType": type(error).__name__}
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        {"body": 1, "log": LOGGED},
-        {"error": True, "body": {"errorType": "Runtime.HandlerError"}},
-        {"error": True, "body": {"errorType": "Sandbox.Timedout"}, "log": LOGGED},
-    ],
-)
-def test_what_is_no_error_or_has_no_traceback_stays(result: dict[str, Any]) -> None:
-    def execute(_function: Any) -> dict[str, Any]:
-        return dict(result)
-
-    assert with_error_type(execute)({}) == result
-
-
-def test_a_log_begins_when_groups_have_been_described() -> None:
-    order: list[str] = []
-
-    def describe() -> None:
-        beginning.start()
-        beginning.join(0.2)  # it can't end before
-        order.append("described")
-
-    described, begin = in_turn(describe, lambda: order.append("begun"))
-    beginning = Thread(target=begin)
-    described()
-    beginning.join()
-
-    assert order == ["described", "begun"]
