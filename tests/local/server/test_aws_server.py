@@ -37,9 +37,7 @@ def test_the_server_of_another_folder_is_named(folder: Path, monkeypatch: pytest
     pid, port = started.pid, started.port
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "other"))
 
-    named = (
-        f"port {port} is taken by process {process}, the local AWS server of {folder / 'one'}; end it: kill {process}"
-    )
+    named = f"port {port} is taken by process {pid}, the local AWS server of {folder / 'one'}; end it: kill {pid}"
     assert aws_server.taken(port) == named
     with pytest.raises(LocalError, match=named):
         aws_server.start(port)
