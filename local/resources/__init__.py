@@ -8,23 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..aws_clients import ANYWHERE, Aws
-from ..paths import LocalError
 from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
-from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
+from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result, capital
 from .stash import Stash
 
 __all__ = ["FUNCTIONS", "KINDS", "Kind", "Result"]
-
-
-CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
-
-
-def _issued(inputs: Inputs, found: Any) -> dict[str, Any]:
-    if (status := found["Certificate"]["Status"]) != "ISSUED":  # waiting wouldn't change that here
-        raise LocalError(f"the certificate {inputs[ID]} is {status}, not ISSUED")
-    return {}
 
 
 def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -103,17 +93,11 @@ KINDS: dict[str, Kind] = {
         id="{CertificateArn}",
         create=Call("request_certificate", "DomainName SubjectAlternativeNames ValidationMethod"),
         replaced_if=lambda _before, _inputs: True,
-        read_by=CERTIFICATE,
+        read_by=Call("describe_certificate", CertificateArn=ID),
         now=_certificate,
         delete_by="delete_certificate",
     ),
-    "aws:acm/certificateValidation:CertificateValidation": Described(
-        "acm",
-        ("region", "certificateArn"),
-        create=Call("describe_certificate", "CertificateArn"),
-        read_by=CERTIFICATE,
-        now=_issued,
-    ),
+    "aws:acm/certificateValidation:CertificateValidation": NotMade(("region", "certificateArn"), "{certificateArn}"),
     "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
         "budgets",
         ("name",),

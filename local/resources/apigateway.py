@@ -7,7 +7,6 @@ document, it wouldn't make the methods that stand for all methods, so every meth
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -17,7 +16,7 @@ from ..apigateway.rest_api import INTEGRATION
 from ..aws_clients import Aws
 from ..paths import write
 from ..stack import Made
-from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, Result, capital
+from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result, capital
 
 POLICY = "x-amazon-apigateway-policy"
 
@@ -86,18 +85,6 @@ class _RestApi(Kind):
         rmtree(documents() / made.id, ignore_errors=True)
         if not list(documents().glob("*.json")):
             GATEWAY.stop()
-
-
-@dataclass(frozen=True)
-class _NotMade(Kind):
-    """A type of resource that there is nothing to make for here."""
-
-    identity: tuple[str, ...]
-    id: str
-    """A pattern of inputs."""
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        return Result(self.id.format_map(inputs), {})
 
 
 class _Deployment(Kind):
@@ -210,7 +197,7 @@ def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
 
 KINDS: dict[str, Kind] = {
     "aws:apigateway/deployment:Deployment": _Deployment(),
-    "aws:apigateway/methodSettings:MethodSettings": _NotMade(  # no rate is limited here
+    "aws:apigateway/methodSettings:MethodSettings": NotMade(  # no rate is limited here
         ("region", "restApi", "stageName", "methodPath"), "{restApi}-{stageName}-{methodPath}"
     ),
     "aws:apigateway/restApi:RestApi": _RestApi(),

@@ -62,6 +62,19 @@ class Kind:
         """Remove it. The caller ignores the service's error that it no longer exists."""
 
 
+@dataclass(frozen=True)
+class NotMade(Kind):
+    """A type of resource that there is nothing to make for here."""
+
+    identity: tuple[str, ...]
+    id: str
+    """A pattern of inputs."""
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Make nothing."""
+        return Result(self.id.format_map(inputs), {})
+
+
 ID = "id"
 """The resource's id among its inputs. No input of the provider is called so."""
 

@@ -66,12 +66,9 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     """
     shutil.rmtree(state_folder() / "tmp", ignore_errors=True)  # what a killed one has left
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
-    try:
-        if port and not is_free(port):
-            changed = ", which changes the URLs" if has_saved() else ""
-            raise LocalError(f"{taken(port)}\nFree it, or choose another port{changed}: {command('up --port N')}")
-    except PermissionError as error:
-        raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
+    if port and not is_free(port):
+        changed = ", which changes the URLs" if has_saved() else ""
+        raise LocalError(f"{taken(port)}\nFree it, or choose another port{changed}: {command('up --port N')}")
     if port is None:
         port = preferred_port() if is_free(preferred_port()) else 0
     environment = {
@@ -116,7 +113,7 @@ def taken(port: int) -> str:
     """Return who listens on a port that is taken, and how to free it if it is a server of this kind."""
     process = listener(port)
     if process is None:
-        return f"port {port} is taken by something else"
+        return f"port {port} is taken by something else, or not for this user"
     line = command_line(process.pid)
     if SERVICE.mark in line:
         line = f"the local AWS server of {process.cwd()}; end it: kill {process.pid}"

@@ -23,12 +23,10 @@ from ..terminal import uninterrupted
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on the port, or raise `PermissionError`: it is too low for this user."""
+    """Return whether a server could listen on the port."""
     try:
         with reserved(port):
             return True
-    except PermissionError:
-        raise
     except OSError:
         return False
 
@@ -71,11 +69,8 @@ def command_line(pid: int) -> str:
 def works_in(pid: int, folder: Path) -> bool | None:
     """Return whether this is a process's working folder, or None where it can't be known.
 
-    A folder that was deleted is not the one that has its name now.
+    A folder that was deleted is not the one that has its name now: psutil adds that to its name.
     """
-    with suppress(OSError):  # Linux has this, and only for processes of this user
-        works = Path(f"/proc/{pid}/cwd").stat()
-        return folder.exists() and os.path.samestat(works, folder.stat())
     try:
         return Path(psutil.Process(pid).cwd()) == folder.resolve()
     except psutil.Error:
@@ -103,9 +98,6 @@ START_TIMEOUT = 120
 """Seconds until it answers. It takes one or two, and ten times as long on a machine that is busy."""
 
 ANSWER_TIMEOUT = 10
-
-SILENT = 10
-"""Seconds after which whoever waits is told what for."""
 
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
@@ -201,16 +193,12 @@ class BackgroundService:
 
     def comes_up(self, server: Server) -> bool:
         """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
-        began, said = time.monotonic(), False
+        ends = time.monotonic() + START_TIMEOUT
         while self.alive(server.pid):
             if self.answers(server):
                 return True
-            waited = time.monotonic() - began
-            if waited > START_TIMEOUT:
+            if time.monotonic() > ends:
                 return False
-            if waited > SILENT and not said:
-                print(f"the {self.name} (process {server.pid}) is busy; waiting for it", file=sys.stderr, flush=True)
-                said = True
             time.sleep(0.05)
         return False
 

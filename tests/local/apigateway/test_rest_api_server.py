@@ -2,8 +2,6 @@
 
 import http.client
 import json
-import os
-import signal
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
@@ -88,26 +86,6 @@ def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
     assert mint(gateway)[0] == 503
     assert machine.up(*ONE, settings=ON).returncode == 0
     assert mint(gateway)[0] == 200
-
-
-@pytest.mark.long
-def test_the_process_comes_again_on_its_port_and_goes(machine: Machine) -> None:
-    assert machine.up(*TWO, settings=ON).returncode == 0
-    pid, port = process(machine)
-    assert machine.up(*TWO, settings=ON).returncode == 0
-    assert process(machine) == (pid, port), "a second run leaves it alone"
-
-    os.kill(pid, signal.SIGKILL)
-    assert machine.up(*TWO, settings=ON).returncode == 0
-    fresh, same = process(machine)
-    assert (fresh != pid, same) == (True, port)
-    assert mint(machine.outputs()["gatewayUrls"]["us-east-1"])[0] == 200
-
-    assert machine.up(*TWO, settings=OFF).returncode == 0
-    assert machine.outputs()["gatewayUrls"] == {}
-    assert not runs(fresh)
-    assert mint(machine.outputs()["urls"]["us-east-1"])[0] == 200
-    assert machine.up(*TWO, settings=ON).returncode == 0
 
 
 @pytest.mark.long

@@ -69,14 +69,6 @@ def call(
     return status, document
 
 
-def head(machine: Machine, host: str) -> int:
-    """The status of a HEAD request, whose response has no body."""
-    connection = http.client.HTTPConnection("127.0.0.1", process(machine)[1], timeout=HANGING)
-    connection.request("HEAD", "/-/health", headers={"Host": host})
-    with connection.getresponse() as response:
-        return response.status
-
-
 def process(machine: Machine) -> tuple[int, int]:
     """Its process and port."""
     record = json.loads((machine.folder / "domain.json").read_text())
@@ -105,20 +97,6 @@ def names(aws: Aws) -> dict[str, list[dict[str, Any]]]:
             if record["Type"] not in ("NS", "SOA"):
                 found.setdefault(record["Name"].removesuffix("."), []).append(record)
     return found
-
-
-def test_the_server_has_the_records_and_their_health_checks(aws: Aws) -> None:
-    records = names(aws)
-    checks = aws.client("route53", REGIONS[0]).list_health_checks()["HealthChecks"]
-    asked = {check["Id"]: check["HealthCheckConfig"]["FullyQualifiedDomainName"] for check in checks}
-
-    assert set(records) - {DOMAIN, f"gateway.{DOMAIN}"} == {
-        *(f"{region}.{DOMAIN}" for region in REGIONS),
-        f"_acme-challenge.{DOMAIN}",
-    }
-    for name in (DOMAIN, f"gateway.{DOMAIN}"):
-        found = {(record["Region"], record["Type"]): asked[record["HealthCheckId"]] for record in records[name]}
-        assert found == {(region, kind): f"{region}.{DOMAIN}" for region in REGIONS for kind in ("A", "AAAA")}
 
 
 def test_the_nearest_region_mints_and_another_ones_is_elsewhere(machine: Machine) -> None:
@@ -159,19 +137,13 @@ def test_what_the_function_responds_arrives_as_it_is(machine: Machine) -> None:
     MINTED.remove(first[1]["integer"])  # it was returned twice, as it should be
 
 
-def test_wrong_names_and_places_are_said(machine: Machine) -> None:
+def test_a_wrong_name_is_said(machine: Machine) -> None:
     status, document = call(machine, host=f"mars.{DOMAIN}")
     assert (status, f"there is no record for mars.{DOMAIN}" in document["message"]) == (404, True)
-    status, document = call(machine, x_from_region="mars")
-    assert (status, "'mars' is not a region" in document["message"]) == (400, True)
 
 
 def test_a_second_up_changes_nothing_and_leaves_the_process(machine: Machine) -> None:
     pid, port = process(machine)
-    outputs = machine.outputs()
-    assert (outputs["domainUrl"], outputs["localDomainUrl"]) == (f"https://{DOMAIN}/", f"http://127.0.0.1:{port}/")
-    assert outputs["domainGatewayUrl"] == f"https://gateway.{DOMAIN}/"
-    assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in REGIONS}
 
     again = machine.up(*REGIONS, settings=BOTH)
 
@@ -220,7 +192,6 @@ def test_paused_regions_are_left_out_unless_all_are(machine: Machine) -> None:
     functions["us-east-1"].delete_function_concurrency(FunctionName=MINT)
     moved(machine, "us-east-1")
     functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
-    assert head(machine, f"us-east-1.{DOMAIN}") == 500
     while not region_of(machine).startswith("500"):
         time.sleep(0.1)
 

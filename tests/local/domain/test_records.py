@@ -27,7 +27,7 @@ def region_of(host: str, start: str, unhealthy: set[str]) -> str | None:
     [
         ("us-east-1", ["us-east-1", "eu-west-1", "ap-southeast-2"]),
         ("eu-central-1", ["eu-west-1", "us-east-1", "ap-southeast-2"]),
-        ("ap-southeast-1", ["ap-southeast-2", "eu-west-1", "us-east-1"]),
+        ("ap-southeast-1", ["ap-southeast-2", "us-east-1", "eu-west-1"]),
         ("us-west-2", ["us-east-1", "eu-west-1", "ap-southeast-2"]),
     ],
 )

@@ -37,16 +37,6 @@ def test_a_stream_and_the_protection_are_changed_in_place(aws: Aws, name: str) -
     assert up(aws, table(name))[1] == Counter(unchanged=1)
 
 
-def test_a_table_that_was_deleted_is_created_again(aws: Aws, name: str) -> None:
-    [before], _ = up(aws, table(name, **STREAM))
-    aws.client("dynamodb", HOME).delete_table(TableName=name)
-
-    [after], events = up(aws, table(name, **STREAM))
-
-    assert events == Counter(created=1)
-    assert after["streamLabel"] != before["streamLabel"]
-
-
 def test_a_recreated_table_is_another_one_and_set_right(aws: Aws, name: str) -> None:
     [before], _ = up(aws, table(name, **STREAM, deletionProtectionEnabled=True))
     client = aws.client("dynamodb", HOME)

@@ -62,10 +62,10 @@ def target(name: str, age: int) -> Registration:
 
 def cases(name: str) -> dict[str, Case]:
     topic = f"arn:aws:sns:{HOME}:000000000000:{name}"
-    subscription = [
+    one, other = (
         made("sns/TopicSubscription", mail, topic=topic, protocol="email", endpoint=mail)
         for mail in ("a@shop.example", "b@shop.example")
-    ]
+    )
     called = [role(name), function(name, "def handler(event, context): return 1", {}), alias(name, "used")]
     alarms, joined = [alarm(f"{name}-{n}", 10, SUM) for n in (1, 2)], {"AlarmTypes": ["CompositeAlarm"]}
     named, of_alias = {"AlarmNames": [name]}, {"FunctionName": name, "Qualifier": "used"}
@@ -92,7 +92,7 @@ def cases(name: str) -> dict[str, Case]:
             *("events.list_targets_by_rule", {"Rule": name}, "'MaximumEventAgeInSeconds': 120"),
         ),
         "a subscription": (
-            *([made("sns/Topic", name, name=name)], *subscription),
+            *([made("sns/Topic", name, name=name)], one, other),
             *("sns.list_subscriptions_by_topic", {"TopicArn": topic}, "b@shop.example"),
         ),
         "an alias": (

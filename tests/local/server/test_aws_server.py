@@ -1,6 +1,5 @@
 """The local AWS server's process: started where nothing runs, found again, and never mistaken for another."""
 
-import errno
 import json
 import os
 import shutil
@@ -46,16 +45,6 @@ def test_the_server_of_another_folder_is_named(folder: Path, monkeypatch: pytest
     os.waitpid(pid, 0)
     assert aws_server.start(port).port == port
     aws_server.SERVICE.stop()
-
-
-def test_a_port_that_only_root_may_use_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def bind(_socket: socket.socket, ip_address: tuple[str, int]) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(socket.socket, "bind", bind)  # the tests may run as root, who may
-
-    with pytest.raises(LocalError, match="--port 1: this user may not listen on it; choose one from 1024 on"):
-        aws_server.start(1)
 
 
 def test_a_server_of_another_version_is_refused(folder: Path) -> None:
