@@ -17,8 +17,7 @@ def running(endpoint: str) -> Server:
 def documents() -> Path:
     """Return the folder of the OpenAPI documents that the process serves.
 
-    `<api>.json` is an API as it was last changed, `<api>/<deployment>.json` as it was at a deployment, and
-    `<api>/<stage>.json` as a stage serves it.
+    `<api>.json` is an API as it was last changed, `<api>/<stage>.json` as a stage serves it.
     """
     return state_folder() / "apis"
 

@@ -7,7 +7,6 @@ document, it wouldn't make the methods that stand for all methods, so every meth
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
@@ -52,11 +51,6 @@ def _apply_methods(aws: Aws, inputs: Inputs, document: Inputs, before: Made | No
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    write(path, text)
-
-
 class _RestApi(Kind):
     """A REST API. What a stage serves of it changes with a deployment."""
 
@@ -68,7 +62,7 @@ class _RestApi(Kind):
             return _apply_methods(aws, inputs, document, before)
         served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
-        _write(documents() / f"{api}.json", inputs["body"])
+        write(documents() / f"{api}.json", inputs["body"])
         return Result(api, {"executionUrl": f"{served}/{api}"})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
@@ -90,28 +84,18 @@ class _RestApi(Kind):
 class _Deployment(Kind):
     """An API as it is now, which a stage can serve (guide, "Create a deployment for a REST API").
 
-    It never changes: where its triggers have changed, it is another one. On the server, it is made with its stage.
+    It never changes: where its triggers have changed, it is another one. Here, it is made with its stage.
     """
 
     identity = ("region", "restApi")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        api = inputs["restApi"]
-        id_ = f"{api}-{inputs['triggers']['body']:.8}"
-        if not on_server(api) and not (served := documents() / api / f"{id_}.json").exists():
-            _write(served, (documents() / f"{api}.json").read_text())
+        id_ = f"{inputs['restApi']}-{inputs['triggers']['body']:.8}"
         return Result(id_, {}, replaces=before is not None and before.id != id_)
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        api = made.inputs["restApi"]
-        return made.outputs if on_server(api) or (documents() / api / f"{made.id}.json").exists() else None
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        (documents() / made.inputs["restApi"] / f"{made.id}.json").unlink(missing_ok=True)
 
 
 class _Stage(Kind):
-    """A stage of an API: the last part of its URL. It serves a deployment; on the server, one that is made with it."""
+    """A stage of an API: the last part of its URL. It serves a deployment, which is made with it."""
 
     identity = ("region", "restApi", "stageName")
 
@@ -120,8 +104,9 @@ class _Stage(Kind):
         if on_server(api):
             aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api, stageName=stage)
         else:
-            deployed = documents() / api / f"{inputs['deployment']}.json"
-            _write(documents() / api / f"{stage}.json", deployed.read_text())
+            served = documents() / api / f"{stage}.json"
+            served.parent.mkdir(exist_ok=True)
+            write(served, (documents() / f"{api}.json").read_text())
         return Result(f"{api}-{stage}", {"invokeUrl": url_of(api, stage, aws.endpoint)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

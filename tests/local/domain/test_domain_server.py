@@ -14,7 +14,7 @@ from botocore.credentials import Credentials
 from local.aws_clients import Aws
 from local.resources.route53 import zone
 from tests.local.callers import allowing, role_session, signed, user
-from tests.local.machine import HANGING, Machine, processes_of, up, write_state
+from tests.local.machine import HANGING, Machine, processes_of, up
 
 REGIONS = ("us-east-1", "eu-west-1")
 DOMAIN = "integers.example.com"
@@ -205,29 +205,6 @@ def test_no_integer_was_minted_twice(machine: Machine) -> None:
         assert call(machine, "/integers?count=2", f"{region}.{DOMAIN}")[0] == 200
 
     assert len(MINTED) == len(set(MINTED)) >= 20
-
-
-def test_names_of_a_killed_up_are_taken_over_but_not_anothers(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was killed before it could record them."""
-    monkeypatch.setattr("local.engine.stacks", lambda: ["dev", "local"])
-    state, other = machine.folder / "dev.json", machine.folder / "local.json"
-    written = json.loads(state.read_text())
-    names = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/domainName")]
-    mappings = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/apiMapping")]
-    rest = [made for made in written["resources"] if made not in names + mappings]
-    assert len(names) == len(mappings) == 3 * len(REGIONS)
-    write_state(state, {**written, "resources": rest})
-
-    write_state(other, {**written, "stack": "local", "outputs": {}, "resources": names})
-    refused = machine.up(*REGIONS, settings=BOTH)
-    other.unlink()
-    assert refused.returncode == 1
-    assert "ConflictException" in refused.stderr
-
-    up(machine, *REGIONS, settings=BOTH)
-    assert [ask(machine, f"{region}.{DOMAIN}", "/", "POST")[0] for region in REGIONS] == [200, 200]
 
 
 def test_signed_requests_mint_by_the_name_of_a_region(machine: Machine) -> None:

@@ -1,13 +1,16 @@
 """Functions, and who may call them."""
 
 import base64
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from local.aws_clients import Aws
 from local.paths import LocalError
 from local.resources.lambda_ import phase
+from tests.local.machine import write_state
 from tests.local.registrations import HOME, function, invoked, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
@@ -52,3 +55,22 @@ def test_the_phases_of_a_register() -> None:
     waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
     assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
     assert phase({**REGISTER, "lost": {"S": "loss-1"}}).startswith("its register is lost (loss-1)")
+
+
+def test_what_a_killed_up_made_is_taken_over_but_not_anothers(
+    aws: Aws, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed before it could record that."""
+    monkeypatch.setattr("local.engine.stacks", lambda: ["parts", "other"])
+    parts = [role(name), function(name, CODE, {"SAYS": "one"})]
+    up(aws, *parts)
+    state, other = folder / "parts.json", folder / "other.json"
+    write_state(other, {**json.loads(state.read_text()), "stack": "other"})
+    state.unlink()
+
+    with pytest.raises(LocalError, match="EntityAlreadyExists"):
+        up(aws, *parts)
+    other.unlink()
+
+    up(aws, *parts)
+    assert up(aws, *parts)[1] == Counter(unchanged=2)

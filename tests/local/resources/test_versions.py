@@ -211,20 +211,6 @@ def test_what_cant_start_ends_no_other_call(aws: Aws, name: str, tmp_path: Path)
     assert json.load(client.invoke(FunctionName=name, Qualifier="1", Payload=b"{}")["Payload"]) == "whole"
 
 
-def test_calls_of_one_function_are_told_apart_by_name(aws: Aws, name: str) -> None:
-    parts = [role(name), published(name)]
-    calls = [invocation(name, {"check": {"n": n}}, f"check-{n}") for n in (1, 2)] + [invocation(name, {}, "release")]
-
-    assert up(aws, *parts, *calls)[1] == Counter(created=5)
-    assert up(aws, *parts, *calls)[1] == Counter(unchanged=5)
-    changed = invocation(name, {"check": {"n": 3}}, "check-2")
-    assert up(aws, *parts, calls[0], changed, calls[2])[1] == Counter(unchanged=4, replaced=1)
-    assert up(aws, *parts, calls[0], calls[2])[1] == Counter(unchanged=4, deleted=1)
-    triggered = invocation(name, {}, "release", qualifier="1")
-    assert up(aws, *parts, calls[0], triggered)[1] == Counter(unchanged=3, replaced=1)
-    assert up(aws, *parts, calls[0], triggered)[1] == Counter(unchanged=4)
-
-
 def test_a_failed_update_counts_as_done_and_publishes_nothing(
     aws: Aws, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
