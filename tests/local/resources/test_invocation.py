@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from local.aws_clients import Aws
-from local.engine import Engine
 from local.engine.program import Registration
 from local.paths import ROOT, LocalError
-from local.stack import State
 from tests.local.recorder import RECORDER
 from tests.local.registrations import function, invocation, role, table, up
 
@@ -47,18 +45,14 @@ class Asking:
     def calls(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
 
-    def start(self, event: Mapping[str, Any], last: str = "") -> "subprocess.Popen[str]":
-        """Deploy in a process that may be killed. It prints when it has recorded this type, and goes no further."""
-        arguments = (self.aws.endpoint, self.name, str(self.file), event, last)
-        program = f"from {__name__} import deploy; deploy(*{arguments!r})"
-        return subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
     def killed_in_the_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Kill an `up` with -9 while the function works, and let the function end its work. Return its event."""
         before = len(self.calls())
         until = self.file.with_name(f"until-{before}")
         event = {**event, "until": str(until)}
-        with self.start(event) as process:
+        arguments = (self.aws.endpoint, self.name, str(self.file), event)
+        program = f"from {__name__} import deploy; deploy(*{arguments!r})"
+        with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT) as process:
             while len(self.calls()) == before:
                 assert process.poll() is None
                 time.sleep(0.02)
@@ -68,17 +62,8 @@ class Asking:
         return event
 
 
-def deploy(endpoint: str, name: str, file: str, event: Mapping[str, Any], last: str) -> None:
-    def report(_event: str, kind: str, _name: str) -> None:
-        if last and f"/{last}:" in kind:
-            print(kind, flush=True)
-            signal.pause()
-
-    aws = Aws(endpoint)
-    engine = Engine(aws, State("parts"), report)
-    for part in Asking(aws, name, Path(file)).parts(event):
-        engine.create(part)
-    engine.delete_unseen()
+def deploy(endpoint: str, name: str, file: str, event: Mapping[str, Any]) -> None:
+    Asking(Aws(endpoint), name, Path(file)).up(event)
 
 
 @pytest.fixture
@@ -129,35 +114,6 @@ def test_an_up_that_was_killed_leaves_what_last_succeeded(program: Asking, *, fi
     assert program.up(ONE) == (CREATED if first else UNCHANGED)
     assert program.up(killed) == REPLACED, "the killed one is not in the state"
     assert program.calls()[asked:] == ([ONE, killed] if first else [killed])
-
-
-ALL = ["role", "function", "invocation"]
-
-
-@pytest.mark.parametrize(
-    ("reverted", "parts"),
-    [
-        (True, ["function"]),
-        pytest.param(False, ALL, marks=pytest.mark.long),
-        pytest.param(True, ALL, marks=pytest.mark.long),
-    ],
-)
-def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(
-    program: Asking, *, reverted: bool, parts: list[str]
-) -> None:
-    wanted = ONE
-    program.up(wanted)
-    for number, part in enumerate(parts):
-        event = {"number": 10 + number}
-        with program.start(event, part) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline()
-            process.kill()
-        wanted = wanted if reverted else event
-
-        program.up(wanted)
-        assert program.up(wanted) == UNCHANGED
-    assert program.calls()[-1] == wanted, "the last call is the one that stands"
 
 
 def test_what_was_replaced_is_forgotten_at_the_end(program: Asking) -> None:

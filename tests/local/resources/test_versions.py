@@ -122,16 +122,6 @@ def test_an_ignored_alias_stays_where_somebody_moved_it(aws: Aws, name: str, *, 
     assert client.get_alias(FunctionName=name, Name="live").get("RevisionId") == before
 
 
-def test_an_alias_that_is_not_ignored_is_moved_back(aws: Aws, name: str) -> None:
-    client = aws.client("lambda", HOME)
-    parts = [role(name), published(name), alias(name, "live", functionVersion="1")]
-    up(aws, *parts)
-    client.update_alias(FunctionName=name, Name="live", FunctionVersion="$LATEST")
-
-    assert up(aws, *parts)[1] == Counter(unchanged=2, updated=1)
-    assert client.get_alias(FunctionName=name, Name="live").get("FunctionVersion") == "1"
-
-
 def test_an_alias_leads_to_a_version_that_there_is(aws: Aws, name: str) -> None:
     client = aws.client("lambda", HOME)
     up(aws, role(name), published(name), alias(name, "live", functionVersion="1"))

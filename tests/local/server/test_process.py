@@ -1,6 +1,5 @@
 """Processes that outlive the command that started them, and who listens on a port."""
 
-import json
 import os
 import socket
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local.paths import VERSION, LocalError
+from local.paths import LocalError
 from local.server import process
 from local.server.process import (
     BackgroundService,
@@ -43,16 +42,6 @@ def test_it_is_found_again_and_ended(folder: Path) -> None:
     assert not service.alive(sleeping.pid)
     assert service.recorded() is None
     assert not service.stop()
-
-
-def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
-    service = BackgroundService("sleeper", "the-mark")
-    (folder / "sleeper.json").write_text(json.dumps({"pid": os.getpid(), "port": 1, "version": VERSION}))
-
-    assert "the-mark" not in command_line(os.getpid())
-    assert not service.alive(os.getpid())
-    assert not service.stop()
-    assert not (folder / "sleeper.json").exists()
 
 
 def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
