@@ -52,5 +52,5 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         f"  the nearest region:    curl {url}    (Host: {host})\n"
         f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
         f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
-        f"{signed if any(api.signed for api in zone.apis('').values()) else ''}"
+        f"{signed if any(api.signed for api in zone.read('').apis.values()) else ''}"
     )

@@ -10,17 +10,17 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from threading import Thread
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from ..aws_clients import Aws
 from ..paths import LocalError
 from ..server.process import ServedResponse, serve
 from . import zone
-from .zone import FROM, DnsRecord, HealthCheck, answer
+from .zone import FROM, HealthCheck, answer
 
 HERE = "us-east-1"
 """Where callers are that don't send the header `FROM`."""
@@ -65,38 +65,26 @@ class Health:
             (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)
 
 
-@dataclass(frozen=True)
-class KnownZone:
-    """What the local server knew of the domain when it was last read."""
-
-    domain: str
-    records: list[DnsRecord]
-    checks: list[HealthCheck]
-    apis: dict[str, zone.RegionalApi]
-
-
 class DomainServer:
-    """All names of a domain by the records of the local server at this URL, and the health of its regions."""
+    """All names of a domain, and the health of its regions. `endpoint` is the local AWS server's URL."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
-        self._aws = Aws(endpoint)
-        self._known = self._read()
         self._health = Health()
 
     def keep_checking(self) -> NoReturn:
-        """Read the records and ask all checks at the same time, every `INTERVAL` seconds."""
+        """Ask all checks at the same time, every `INTERVAL` seconds."""
         with ThreadPoolExecutor(32) as pool:
             while True:
                 time.sleep(INTERVAL)
-                checks = self.refreshed()
-                for check, healthy in zip(checks, pool.map(self._ask, checks), strict=True):
-                    self._health.count(check, healthy=healthy)
+                with suppress(LocalError):  # somebody has damaged a stack's state
+                    checks = zone.read(self._endpoint).checks
+                    for check, healthy in zip(checks, pool.map(self._ask, checks), strict=True):
+                        self._health.count(check, healthy=healthy)
 
     def take(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
         """Return the response to a request as it arrives."""
-        if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4): it reads the records now
-            self.refreshed()
+        if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
             return ServedResponse(204, {}, b"")
         joined = _joined(headers)
         host = joined.get("host", "")
@@ -115,7 +103,7 @@ class DomainServer:
         timeout: float = INTEGRATION_TIMEOUT,
     ) -> ServedResponse:
         """Return the response to a request. A host that isn't the domain or below it counts as the shared one."""
-        known = self._known
+        known = zone.read(self._endpoint)
         if host != known.domain and not host.endswith(f".{known.domain}"):
             host = known.domain
         record = answer(known.records, host, headers.pop(FROM, HERE), self._health.healthy)
@@ -145,17 +133,6 @@ class DomainServer:
     def _ask(self, check: HealthCheck) -> bool:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
         return 200 <= response.status < 400
-
-    def refreshed(self) -> list[HealthCheck]:
-        """Read the records again, and return the checks. If they can't be read now, they stay as they were."""
-        try:
-            self._known = self._read()
-        except Exception as error:  # the server may be ending, a deployment may be changing what is read
-            print(f"the records can't be read: {error}", flush=True)
-        return self._known.checks
-
-    def _read(self) -> KnownZone:
-        return KnownZone(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
 
 
 def _joined(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -200,9 +177,6 @@ def _said(status: int, message: str) -> ServedResponse:
 
 
 if __name__ == "__main__":
-    try:
-        domain = DomainServer(sys.argv[2])
-    except LocalError as error:
-        sys.exit(str(error))
+    domain = DomainServer(sys.argv[2])
     Thread(target=domain.keep_checking, daemon=True).start()
     serve(int(sys.argv[1]), domain.take)

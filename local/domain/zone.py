@@ -1,4 +1,4 @@
-"""What the local server's Route 53 keeps of a domain: which record answers a caller, and which API it leads to."""
+"""The records of a domain: which of them answers a caller, and which API it leads to."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any
 
 from ..apigateway import on_server, url_of
 from ..apigateway.rest_api import gateway_response
-from ..aws_clients import ANYWHERE, Aws
 from ..server.process import ServedResponse
 from ..stack import State, stacks
 
@@ -50,11 +49,6 @@ def answer(records: Sequence[DnsRecord], host: str, start: str, is_healthy: Call
     return max(healthy or found, key=lambda one: (one.region == start, one.region[:2] == start[:2]), default=None)
 
 
-DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
-MAPPING = "aws:apigatewayv2/apiMapping:ApiMapping"
-REST_API = "aws:apigateway/restApi:RestApi"
-
-
 @dataclass(frozen=True)
 class RegionalApi:
     """Where an API is served on this machine."""
@@ -71,59 +65,59 @@ HTTP_API_FAILED = ServedResponse(500, {"Content-Type": "application/json"}, b'{"
 """What an HTTP API answers then (API Gateway guide, "Troubleshooting issues with HTTP API Lambda integrations")."""
 
 
-def records(aws: Aws) -> list[DnsRecord]:
-    """Return the aliases of all zones. A and AAAA records of a name say the same, so the A records are enough."""
-    found: list[DnsRecord] = []
-    client = aws.client("route53", ANYWHERE)
-    for zone in client.get_paginator("list_hosted_zones").paginate().search("HostedZones[].Id"):
-        pages = client.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone)
-        found += [
+@dataclass(frozen=True)
+class Zone:
+    """What the stacks on this machine have made of a domain."""
+
+    domain: str
+    """The host name that all regions share, of the first stack that has one, or an empty string."""
+    records: list[DnsRecord]
+    """The aliases. A and AAAA records of a name say the same, so these are the A records."""
+    checks: list[HealthCheck]
+    apis: dict[str, RegionalApi]
+    """API Gateway's own name → the API that it leads to."""
+
+
+def read(endpoint: str) -> Zone:
+    """Return the zone as it is now."""
+    states = [State(stack) for stack in stacks()]
+    made = [made for state in states for made in state.resources.values() if not made.replaced]
+
+    def inputs_of(kind: str) -> list[dict[str, Any]]:
+        return [{**one.inputs, "id": one.id} for one in made if one.type == kind]
+
+    signed = {
+        rest["id"]: gateway_response(json.loads(rest["body"]), "INTEGRATION_FAILURE")
+        for rest in inputs_of("aws:apigateway/restApi:RestApi")
+        if on_server(rest["id"])
+    }
+    mappings = {_place(one): one for one in inputs_of("aws:apigatewayv2/apiMapping:ApiMapping")}
+    apis: dict[str, RegionalApi] = {}
+    for name in made:
+        if name.type == "aws:apigatewayv2/domainName:DomainName" and (mapping := mappings.get(_place(name.inputs))):
+            api = mapping["apiId"]
+            url = url_of(api, mapping["stage"], endpoint)
+            target = name.outputs["domainNameConfiguration"]["targetDomainName"]
+            apis[target] = RegionalApi(url, api in signed, signed.get(api, HTTP_API_FAILED))
+    return Zone(
+        next((host_of(url) for state in states if (url := state.outputs.get("domainUrl", ""))), ""),
+        [
             DnsRecord(
-                host=record["Name"].removesuffix("."),
-                target=record["AliasTarget"]["DNSName"].removesuffix("."),
-                region=record.get("Region", ""),
-                check=record.get("HealthCheckId", ""),
+                host=record["name"],
+                target=alias["name"],
+                region="".join(policy["region"] for policy in record.get("latencyRoutingPolicies", [])),
+                check=record.get("healthCheckId", ""),
             )
-            for record in pages.search("ResourceRecordSets[?Type=='A' && AliasTarget]")
-        ]
-    return found
-
-
-def checks(aws: Aws) -> list[HealthCheck]:
-    """Return the health checks that ask for a path."""
-    pages = aws.client("route53", ANYWHERE).get_paginator("list_health_checks").paginate()
-    found = [(one["Id"], one["HealthCheckConfig"]) for one in pages.search("HealthChecks[]")]
-    return [
-        HealthCheck(id_, config["FullyQualifiedDomainName"], config["ResourcePath"], config["FailureThreshold"])
-        for id_, config in found
-        if config["Type"] in ("HTTP", "HTTPS")
-    ]
-
-
-def apis(endpoint: str) -> dict[str, RegionalApi]:
-    """Return API Gateway's own name → the API that it leads to, for all stacks on this machine."""
-    found: dict[str, RegionalApi] = {}
-    for stack in stacks():
-        made = [made for made in State(stack).resources.values() if not made.replaced]
-        signed = {
-            rest.id: gateway_response(json.loads(rest.inputs["body"]), "INTEGRATION_FAILURE")
-            for rest in made
-            if rest.type == REST_API and on_server(rest.id)
-        }
-        mappings = {_place(one.inputs): one.inputs for one in made if one.type == MAPPING}
-        for name in made:
-            if name.type == DOMAIN_NAME and (mapping := mappings.get(_place(name.inputs))):
-                target = name.outputs["domainNameConfiguration"]["targetDomainName"]
-                api = mapping["apiId"]
-                url = url_of(api, mapping["stage"], endpoint)
-                found[target] = RegionalApi(url, api in signed, signed.get(api, HTTP_API_FAILED))
-    return found
-
-
-def domain() -> str:
-    """Return the host name that all regions share, of the first stack that has one, or an empty string."""
-    found = [State(stack).outputs.get("domainUrl", "") for stack in stacks()]
-    return next((host_of(url) for url in found if url), "")
+            for record in inputs_of("aws:route53/record:Record")
+            for alias in record.get("aliases", [])
+            if record["type"] == "A"
+        ],
+        [
+            HealthCheck(check["id"], check["fqdn"], check["resourcePath"], check["failureThreshold"])
+            for check in inputs_of("aws:route53/healthCheck:HealthCheck")
+        ],
+        apis,
+    )
 
 
 def host_of(url: str) -> str:

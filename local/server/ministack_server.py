@@ -12,9 +12,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
-from typing import Any
+
+from .patches import apply, ministack
+from .process import end_with_folder
+from .saved import App, Receive, Saved, Scope, Send
 
 AT_ONCE = 2 * (os.cpu_count() or 1)
 """Requests to functions that run at the same time. A function spends much of its time waiting for its table."""
@@ -29,11 +31,6 @@ THROTTLED = json.dumps({"Reason": "ConcurrentInvocationLimitExceeded", "Type": "
 
 FUNCTION_URLS = "/_aws/lambda-url/"
 """The beginning of every Function URL's path. ministack also has host names for them, which no resolver here knows."""
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Queue:
@@ -73,18 +70,12 @@ def main() -> None:
     os.environ.pop("PYTHONPATH", None)  # functions have only what is in their archives
     from hypercorn.config import Config
 
-    from .patches import apply, ministack
     from .patches.versions import NUMBERS
-    from .process import end_with_folder
-    from .saved import Saved
 
     Config.backlog = BACKLOG
     apply()
     server = ministack("app")
-    functions, dynamodb = ministack("services.lambda_svc"), ministack("services.dynamodb")
-    folder = Path(os.environ["STATE_DIR"])
-    saved = Saved(folder, server, ministack("core.persistence"), functions, dynamodb, {"numbers": NUMBERS})
-    server.app = saved.around(Queue(server.app))
+    server.app = Saved(Path(os.environ["STATE_DIR"]), {"numbers": NUMBERS}).around(Queue(server.app))
     end_with_folder()
     server.main()
 

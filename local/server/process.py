@@ -136,7 +136,7 @@ class BackgroundService:
     what: str = ""
     """What errors call it."""
     question: tuple[str, str] = ("OPTIONS", "*")
-    """Method and path of a request that it answers once it can serve, and once it has read the records again."""
+    """Method and path of a request that it answers once it can serve."""
 
     @property
     def record(self) -> Path:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zlib import crc32
 
+from .patches import ministack
+
 TARGET = b"DynamoDB_20120810."
 
 READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List", "Search", "Filter")
@@ -71,19 +73,13 @@ class Saved:
     `more` is what the patches of this folder keep, by name.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        app: Any,
-        persistence: Any,
-        functions: Any,
-        dynamodb: Any,
-        more: Mapping[str, dict[Any, Any]],
-    ) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, dict[Any, Any]]) -> None:
         self._path = folder / DATABASE
-        self._app, self._persistence, self._dynamodb, self._more = app, persistence, dynamodb, more
+        self._more = more
+        self._app, self._persistence = ministack("app"), ministack("core.persistence")
+        self._dynamodb = dynamodb = ministack("services.dynamodb")
         self._stores = [name for name in dynamodb.get_state() if name != "tables"]
-        logs = app._get_module(app._state_map[LOGS])
+        logs = self._app._get_module(self._app._state_map[LOGS])
         self._stores_of_logs = [name for name in logs.get_state() if name not in LINES]
         self._changes: list[tuple[str, tuple[Any, ...]]] = []
         self._changed = False
@@ -96,6 +92,7 @@ class Saved:
         self._set, self._remove, self._recount = dynamodb._set_item, dynamodb._remove_item, dynamodb._items_replaced
         dynamodb._set_item, dynamodb._remove_item = self._set_item, self._remove_item
         dynamodb._items_replaced = self._items_replaced
+        functions = ministack("services.lambda_svc")
         functions._write_code_blob, functions._read_code_blob = self._write_archive, self._archives.__getitem__
         functions._prune_orphan_code_blobs = self._prune
 
