@@ -51,7 +51,7 @@ def called_as(aws: Aws, name: str, **qualifier: str) -> str:
 def permit(aws: Aws, name: str, qualifier: str, action: str, principal: str, **more: Any) -> None:
     """Add a statement to the policy of a function's qualifier."""
     own: Any = {"Qualifier": qualifier} if qualifier else {}
-    statement = {"StatementId": "call", "Action": action, "Principal": principal}
+    statement = {"StatementId": f"call{qualifier}", "Action": action, "Principal": principal}
     aws.client("lambda", HOME).add_permission(FunctionName=name, **statement, **own, **more)
 
 
