@@ -56,13 +56,11 @@ class Health:
 
     def count(self, check: HealthCheck, *, healthy: bool) -> None:
         """Count one result. As many in a row as the threshold says change the status."""
-        if healthy == self.healthy(check.id):
-            self._against[check.id] = 0
-            return
-        self._against[check.id] = self._against.get(check.id, 0) + 1
-        if self._against[check.id] >= check.threshold:
-            self._against[check.id] = 0
+        against = 0 if healthy == self.healthy(check.id) else self._against.get(check.id, 0) + 1
+        if against >= check.threshold:
             (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)
+            against = 0
+        self._against[check.id] = against
 
 
 class DomainServer:

@@ -5,7 +5,7 @@ and it evaluates percentiles of few samples. Tests evaluate the alarms themselve
 (tests/components/monitoring/evaluation.py).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..stack import Made
@@ -57,13 +57,9 @@ METRIC_ALARM = Call(
 )
 
 
-def _found(response: str) -> Callable[[Inputs, Any], dict[str, Any] | None]:
-    """Return what gives out an alarm's ARN, from this list of the response."""
-
-    def found(_inputs: Inputs, found: Any) -> dict[str, Any] | None:
-        return {"arn": found[response][0]["AlarmArn"]} if found[response] else None
-
-    return found
+def _alarm(_inputs: Inputs, found: Any) -> dict[str, Any] | None:
+    arns = (alarm["AlarmArn"] for alarm in (*found["MetricAlarms"], *found["CompositeAlarms"]))
+    return next(({"arn": arn} for arn in arns), None)
 
 
 def _target(inputs: Inputs) -> list[dict[str, Any]]:
@@ -86,7 +82,7 @@ KINDS: dict[str, Kind] = {
         "cloudwatch",
         create=METRIC_ALARM,
         read_by=Call("describe_alarms", AlarmNames=[ID]),
-        now=_found("MetricAlarms"),
+        now=_alarm,
         delete_by="delete_alarms",  # which AWS refuses as long as a composite alarm joins it
     ),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": Described(  # the alarms that it joins must exist
@@ -94,7 +90,7 @@ KINDS: dict[str, Kind] = {
         ("region", "alarmName"),
         create=Call("put_composite_alarm", "AlarmName AlarmRule AlarmDescription"),
         read_by=Call("describe_alarms", AlarmNames=[ID], AlarmTypes=lambda _inputs: ["CompositeAlarm"]),
-        now=_found("CompositeAlarms"),
+        now=_alarm,
         delete_by=Call("delete_alarms", AlarmNames=[ID]),
     ),
     "aws:cloudwatch/dashboard:Dashboard": Described(

@@ -1,12 +1,14 @@
 """A patch goes once ministack itself does what AWS does."""
 
 import inspect
+import traceback
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from local.server.patches import Patch, load
-from local.server.patches.runtime import in_turn
+from local.server.patches.runtime import in_turn, with_error_type
 
 
 @pytest.mark.parametrize("patch", load(), ids=lambda patch: patch.name)
@@ -31,3 +33,15 @@ def test_a_log_begins_when_groups_have_been_described() -> None:
     beginning.join()
 
     assert order == ["described", "begun"]
+
+
+@pytest.mark.parametrize("error", [ValueError("a: no. Set these:\n  b: 1\nThen: deploy"), ValueError()])
+def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
+    def execute(*_: object) -> dict[str, Any]:
+        try:
+            raise error
+        except ValueError:
+            body = {"errorType": "Runtime.HandlerError"}
+            return {"error": True, "body": body, "log": f"before\n{traceback.format_exc()}"}
+
+    assert with_error_type(execute, {}, {})["body"] == {"errorType": "ValueError"}
