@@ -41,12 +41,16 @@ def answer(records: Sequence[DnsRecord], host: str, start: str, is_healthy: Call
     """Return the record that a resolver in the region `start` gets for a host name, or None if there is none.
 
     It is the healthy record with the least latency. If none is healthy, all count as healthy (Route 53 guide,
-    "How Amazon Route 53 chooses records when health checking is configured"). Here, a region of the same continent
-    counts as near: `eu-west-1` for `eu-central-1`.
+    "How Amazon Route 53 chooses records when health checking is configured"). Here, a region of the same name but
+    its number is nearest, then one of the same continent: `eu-west-1` for `eu-central-1`.
     """
     found = [record for record in records if record.host == host]
     healthy = [record for record in found if not record.check or is_healthy(record.check)]
-    return max(healthy or found, key=lambda one: (one.region == start, one.region[:2] == start[:2]), default=None)
+    return max(healthy or found, key=lambda record: _nearness(start, record.region), default=None)
+
+
+def _nearness(start: str, region: str) -> tuple[bool, ...]:
+    return start == region, start[:-1] == region[:-1], start[:2] == region[:2]
 
 
 @dataclass(frozen=True)

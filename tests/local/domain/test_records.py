@@ -35,6 +35,11 @@ def test_the_nearest_healthy_region_answers(start: str, order: list[str]) -> Non
     assert [region_of(HOST, start, set(order[:unhealthy])) for unhealthy in range(3)] == order
 
 
+def test_a_neighbour_is_nearer_than_the_rest_of_the_continent() -> None:
+    east, west = (DnsRecord(HOST, "d-any", region) for region in ("us-east-1", "us-west-2"))
+    assert answer([east, west], HOST, "us-west-1", lambda _: True) == west
+
+
 def test_if_none_is_healthy_all_count_as_healthy() -> None:
     assert region_of(HOST, "eu-west-2", set(REGIONS)) == "eu-west-1"
 

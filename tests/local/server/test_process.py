@@ -3,7 +3,6 @@
 import os
 import socket
 import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -14,20 +13,12 @@ from local.server import process
 from local.server.process import (
     BackgroundService,
     Server,
-    command_line,
     is_free,
     listener,
     reserved,
 )
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
-FAMILY = """
-import subprocess, sys, time
-stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-child = subprocess.Popen([sys.executable, "-c", stubborn])
-print(child.pid, flush=True)
-time.sleep(600)
-"""
 
 
 def test_it_is_found_again_and_ended(folder: Path) -> None:
@@ -63,18 +54,6 @@ def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeyp
         service.running("http://127.0.0.1:1")
     assert service.alive(slow.pid)
     service.stop()
-
-
-def test_what_it_started_ends_with_it(folder: Path) -> None:
-    service = BackgroundService("family", "subprocess")
-    service.start([sys.executable, "-c", FAMILY], {}, 1)
-    while not (text := service.log.read_text()).endswith("\n"):
-        assert service.recorded()
-
-    assert service.stop()
-
-    while command_line(int(text)):  # it ignores SIGTERM and is killed, which takes a moment
-        time.sleep(0.01)
 
 
 @pytest.fixture
