@@ -28,9 +28,6 @@ INTEGRATION_TIMEOUT = 29
 TYPES = ("application/x-amz-json-1.0", "application/json")
 """Of bodies that DynamoDB reads (DynamoDB guide, "DynamoDB low-level API")."""
 
-BAD_REQUEST = ServedResponse(400, {"Content-Type": "application/json"}, b'{"message": "Bad Request"}')
-"""For a path that no counter can have, and no template should see."""
-
 FORBIDDEN = ServedResponse(403, {"Content-Type": "application/json"}, b'{"message": "Forbidden"}')
 """For an API or a stage that doesn't exist."""
 
@@ -45,8 +42,6 @@ class GatewayServer:
 
     def respond(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
         """Return the response to a request of `/<id>/<stage>/<path>`."""
-        if "%00" in target:
-            return BAD_REQUEST
         url = urlsplit(target)
         _, api_id, stage, *rest = [*url.path.split("/"), "", ""]
         path = "/" + "/".join(rest).strip("/") if rest else "/"

@@ -6,7 +6,7 @@ from local.apigateway.rest_api import Rendered, render
 
 PARAMETERS = {
     "path": {"counter": "orders"},
-    "querystring": {"counter": "hidden", "count": "5"},
+    "querystring": {"counter": "hidden", "count": "5", "text": "a\"b'/"},
     "header": {"counter": "hidden", "count": "hidden", "idempotency-key": "k"},
 }
 
@@ -16,6 +16,7 @@ PARAMETERS = {
     [
         ("$input.params('counter') $input.params('count') $input.params('idempotency-key')", "orders 5 k"),
         ("[$input.params('nonesuch')]", "[]"),
+        ("$util.escapeJavaScript($input.params('text'))", "a\\\"b\\'\\/"),
         ("$input.params().path.counter $input.params().querystring.counter", "orders hidden"),
         ("$input.path('$.Attributes.issued.N')", "7"),
         ("#set($item = $input.path('$.Attributes'))$item.issued.N", "7"),
