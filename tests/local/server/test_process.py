@@ -86,3 +86,12 @@ def test_the_listener_is_named(taken: int) -> None:
     assert found.pid == os.getpid()
     with reserved() as port:
         assert listener(port) is None
+
+
+def test_the_end_of_its_log_is_shown(folder: Path) -> None:
+    service = BackgroundService("talker", "the-mark")
+    assert service.log_end() == "There is no log."
+    service.log.touch()
+    assert service.log_end() == f"{service.log} is empty."
+    service.log.write_text("".join(f"{n}\n" for n in range(100)))
+    assert service.log_end().splitlines() == [f"The end of {service.log}:", *(f"  {n}" for n in range(85, 100))]
