@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import coordinate.handler
 import pytest
 from aws_client.service import DynamoDB, ServiceError, set_deadline
-from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of, stored_id
+from coordinate.dynamodb.encoding import attributes_of, copy_of, item_of, item_values, record_of, register_of
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from components.coordinator.deployment import StoredRecord, event
@@ -34,17 +34,13 @@ def all_time() -> int:
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
-    made = aws.client("dynamodb", region).create_table(
+    aws.client("dynamodb", region).create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
         KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
-    )["TableDescription"]
-    ids = _IDS.setdefault(aws.endpoint, {})
-    ids[region, table] = made.get("TableId", "")
-    if table == os.environ.get("LAYOUTS_TABLE"):
-        ids[region, f"{table} stream"] = made.get("LatestStreamLabel", "")
+    )
 
 
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
@@ -52,69 +48,12 @@ def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
     return send(deployment(*regions, **settings))
 
 
-_PASSING = time.time
-"""The clock, if no test has stopped it."""
-
-_IDS: dict[str, dict[tuple[str, str], str]] = {}
-"""The ids of the tables that were made, by endpoint, then by region and name. Records of the coordinator name them."""
-
-_at_hand: dict[tuple[str, str], str] = {}
-"""Those of the tables that the test has."""
-
-_SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
-"""The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
-
-
 AS_DEPLOYED = ["integers", CHECK_COUNTER]
 """The counters of a stack as the program deploys it. Where a table has no `CHECK_COUNTER`, it is new."""
 
 
-def have_at_hand(aws: Aws) -> None:
-    """Let `laid_out` name the tables that were made there: a process may have two DynamoDBs, with the same names."""
-    global _at_hand
-    _at_hand = _IDS[aws.endpoint]
-
-
-def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
-    """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
-    passing = None if time.time is _PASSING else time.time()  # the registers say when they were granted
-    key = json.dumps([regions, settings, passing], sort_keys=True)
-    if key not in _SNAPSHOTS:
-        reply = deploy(*regions, **settings)
-        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _at_hand.copy()
-        return reply
-    text, ids = _SNAPSHOTS[key]
-    for table in ids.keys() & _at_hand.keys():  # others are not of a stack
-        for form in (str, stored_id):  # a register has its regions' ids shortened
-            text = text.replace(form(ids[table]), form(_at_hand[table]))
-    reply, written = json.loads(text)
-    for region, records in written.items():
-        with closing(DynamoDB(region)) as dynamodb:
-            for some in batched(records, 25):
-                puts: dict[str, list[Any]] = {}
-                for table, record in some:
-                    puts.setdefault(table, []).append({"PutRequest": {"Item": record}})
-                assert not dynamodb.call("BatchWriteItem", {"RequestItems": puts}).get("UnprocessedItems")
-    return reply
-
-
-def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, Any]]]:
-    return [records[start : start + size] for start in range(0, len(records), size)]
-
-
-def _written() -> dict[str, list[tuple[str, Any]]]:
-    everywhere = [os.environ[name] for name in ("COUNTERS_TABLE", "RECEIPTS_TABLE")]
-    at_home = [os.environ[name] for name in ("LAYOUTS_TABLE", "MIRROR_TABLE")]
-    found: dict[str, list[tuple[str, Any]]] = {}
-    for region in (*REGIONS, "us-west-2"):
-        tables = [*everywhere, *(at_home if region == HOME else ())]
-        with closing(DynamoDB(region)) as dynamodb:
-            found[region] = [
-                (table, record)
-                for table in tables
-                for record in dynamodb.call("Scan", {"TableName": table, "ConsistentRead": True})["Items"]
-            ]
-    return {region: records for region, records in found.items() if records}
+laid_out = deploy
+"""For tests that begin with a stack and are about something else."""
 
 
 def deployment(

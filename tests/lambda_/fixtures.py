@@ -16,7 +16,7 @@ from aws_client.service import DynamoDB, ServiceError
 
 from components.settings.args import minting_environment
 from local.aws_clients import Aws
-from tests.lambda_.coordinator_calls import PATIENCE, have_at_hand, make_table
+from tests.lambda_.coordinator_calls import PATIENCE, make_table
 from tests.lambda_.in_process import answer_in_process
 
 HOME = "us-east-1"
@@ -113,7 +113,6 @@ def empty_tables(aws: Any, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
             for (place, table), key in TABLES.items():
                 if place == region and not emptied(dynamodb, table, key):
                     make_table(aws, region, table, key)
-    have_at_hand(aws)
     forget()
     yield Stack(aws, "counters", "layouts", "mirror", "receipts", monkeypatch)
     forget()
