@@ -25,93 +25,66 @@ from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
 
 
-class Scene:
-    """A world in which deployments are admitted, and what was written in it."""
+def world_for(*regions: str, register: Register | None = None, **settings: Any) -> World:
+    """Return a world in which a deployment of these regions is admitted, and c has this register."""
+    world = World()
+    for region in ("a", "b"):
+        world.make_table(region)
+    world.record, world.now = record(*regions, **settings), NOW
+    if register is not None:
+        world.registers["c"] = register
+    return world
 
-    def __init__(self, *regions: str, **settings: Any) -> None:
-        self.world = World()
-        self.writes: list[Operation] = []
-        self.runs = 0
-        for region in ("a", "b", "d"):
-            self.world.make_table(region)
-        self.ask_for(*regions, **settings)
 
-    def ask_for(self, *regions: str, **settings: Any) -> DeploymentRecord:
-        present = self.world.record
-        number = present.number + 1 if present else 1
-        self.world.record = record(*regions, number=number, **settings)
-        return self.world.record
+def begun(world: World, observation: Observation | None = None, **asked: bool) -> SimulatedCoordinator:
+    assert world.record is not None
+    return SimulatedCoordinator(reconcile("c", world.new_id("run"), world.record, observation, Asked(**asked)))
 
-    def begin(self, now: int = NOW) -> SimulatedCoordinator:
-        self.runs += 1
-        self.world.now = now
-        present = self.world.record
-        assert present is not None
-        return SimulatedCoordinator(reconcile("c", f"run {self.runs}", present))
 
-    def reconcile(self, now: int = NOW) -> Outcome:
-        return self.begin(now).finish(self.carry_out)
-
-    def carry_out(self, operation: Operation) -> Any:
-        if not type(operation).__name__.startswith(("Read", "Describe", "Clock")):
-            self.writes.append(operation)
-        return self.world.carry_out(operation)
-
-    def written(self) -> list[str]:
-        """Return the kinds of the writes since the last time, the region's name with them if there is one."""
-        names = [" ".join([type(w).__name__, getattr(w, "region", "")]).strip() for w in self.writes]
-        self.writes.clear()
-        return names
-
-    def register(self) -> Register:
-        return self.world.registers["c"]
+def reconciled(world: World, observation: Observation | None = None) -> Outcome:
+    return begun(world, observation).finish(world.carry_out)
 
 
 def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
-    stale = Observation(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
-    present = scene.world.record
-    assert present is not None
+    world = world_for("a", "b")
+    first = reconciled(world)
+    stale = Observation(replace(first.register, limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
 
-    assert SimulatedCoordinator(reconcile("c", "run", present, stale)).finish(scene.carry_out) == Outcome(
-        scene.register(), ()
-    )
+    assert reconciled(world, stale) == Outcome(first.register, ())
 
 
-@pytest.mark.parametrize("table", ["the layouts table", "the mirror"])
-def test_a_register_that_cannot_be_read_is_refused(table: str) -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
-
-    def unreadable(operation: Operation) -> Any:
-        kind = ReadRegister if table == "the layouts table" else ReadCopy
-        return Absent.STRAY if isinstance(operation, kind) else scene.carry_out(operation)
-
-    with pytest.raises(Refused, match=f"c: the item of this counter in {table} can't be read"):
-        scene.begin().finish(unreadable)
-
-
-def test_an_item_that_cannot_be_read_is_pending() -> None:
-    scene = Scene("a", "b")
-    scene.reconcile()
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (ReadRegister, "c: the item of this counter in the layouts table can't be read"),
+        (ReadCopy, "c: the item of this counter in the mirror can't be read"),
+        (ReadItem, ("b",)),
+    ],
+)
+def test_what_cannot_be_read_is_refused_or_pending(kind: type[Operation], expected: str | tuple[str, ...]) -> None:
+    world = world_for("a", "b")
+    reconciled(world)
 
     def unreadable(operation: Operation) -> Any:
-        return Absent.STRAY if operation == ReadItem("b", "c") else scene.carry_out(operation)
+        stray = isinstance(operation, kind) and getattr(operation, "region", "b") == "b"
+        return Absent.STRAY if stray else world.carry_out(operation)
 
-    assert scene.begin().finish(unreadable).pending == ("b",)
+    if isinstance(expected, str):
+        with pytest.raises(Refused, match=expected):
+            begun(world).finish(unreadable)
+    else:
+        assert begun(world).finish(unreadable).pending == expected
 
 
-def test_nothing_is_begun_without_a_record() -> None:
-    scene = Scene("a")
-    run = scene.begin()
-    scene.world.record = None
+@pytest.mark.parametrize("found", [None, record("a", layouts_id="layouts 0")])
+@pytest.mark.parametrize("delete", [False, True])
+def test_nothing_is_begun_without_a_record(found: DeploymentRecord | None, delete: bool) -> None:
+    world = world_for("a")
+    run = begun(world, delete=delete)
+    world.record = found
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
-        run.finish(scene.carry_out)
-    scene.world.record = record("a", layouts_id="layouts 0")
-    with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
-        scene.reconcile()
-    assert scene.written() == []
+        run.finish(world.carry_out)
+    assert not world.registers
 
 
 FRESH = register("a", layouts_id="layouts 0", ids=(None,))
@@ -120,25 +93,25 @@ FRESH = register("a", layouts_id="layouts 0", ids=(None,))
 @pytest.mark.parametrize("found", [FRESH, replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")])
 def test_a_register_of_another_table_begins_again_if_nothing_was_done_by_it(found: Register) -> None:
     """Its run was interrupted before it wrote the copy. The layouts table was restored meanwhile, or just before."""
-    scene = Scene("a", counters=["d"])  # callers have created c
-    scene.world.registers["c"] = found
+    world = world_for("a", register=found, counters=["d"])  # callers have created c
     if found == FRESH:
-        assert scene.reconcile().created
-        present = scene.register()
+        outcome = reconciled(world)
+        assert outcome.created
+        present = outcome.register
         assert (present.epoch, present.base, present.ids) == (FRESH.epoch + 1, FRESH.limit + 1, ("a 2",))
     else:
         with pytest.raises(Refused, match=r"^c: its register .* lost"):
-            scene.reconcile()
+            reconciled(world)
 
 
 def test_no_run_goes_on_for_ever() -> None:
-    scene = Scene("a")
+    world = world_for("a")
 
     def always_late(operation: Operation) -> Any:
-        return False if isinstance(operation, WriteRegister) else scene.world.carry_out(operation)
+        return False if isinstance(operation, WriteRegister) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="c: other runs were faster 100 times"):
-        scene.begin().finish(always_late)
+        begun(world).finish(always_late)
 
 
 JOINING = register("a", "b", ids=("a 1", None))
@@ -147,7 +120,6 @@ JOINING = register("a", "b", ids=("a 1", None))
 @pytest.mark.parametrize(
     ("changes", "is_ahead"),
     [
-        ({}, False),
         ({"epoch": 4, "limit": 1}, True),
         ({"epoch": 2, "limit": 9_999, "ids": ("a 1", "b 1")}, False),
         ({"limit": JOINING.limit + 1}, True),
@@ -163,20 +135,18 @@ def test_an_older_register_that_is_put_back_in_place_is_replaced(changes: dict[s
     copied = replace(JOINING, **changes)
     assert copied.is_ahead_of(JOINING) is is_ahead
 
-    scene = Scene("a", "b")
-    scene.world.registers["c"] = JOINING
-    scene.world.copies["c"] = Copy(copied, "mirror 1")
-    run = scene.begin()
-    while not scene.writes:
-        run.step(scene.carry_out)
-    assert scene.written() == ["WriteRegister" if is_ahead else "WriteCopy"] if changes else ["HoldItem b"]
+    world = world_for("a", "b", register=JOINING)
+    world.copies["c"] = Copy(copied, "mirror 1")
+    writes: list[str] = []
 
+    def carry_out(operation: Operation) -> Any:
+        writes.extend([kind] if (kind := type(operation).__name__).startswith("Write") else [])
+        return world.carry_out(operation)
 
-def test_nothing_is_deleted_once_its_record_is_lost() -> None:
-    scene = Scene("a")
-    scene.world.record = None
-    with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
-        SimulatedCoordinator(reconcile("c", "a run", record("a"), asked=Asked(delete=True))).finish(scene.carry_out)
+    run = begun(world)
+    while not writes:
+        run.step(carry_out)
+    assert writes == ["WriteRegister" if is_ahead else "WriteCopy"]
 
 
 @pytest.mark.parametrize("described", [Absent.UNREACHABLE, "b 2"])
@@ -214,11 +184,9 @@ def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     before: int | Absent, used: int, seconds: int, left: int
 ) -> None:
     busy = register("a", window=200_000, granted=NOW - seconds, limit=500 + 200_000)
-    world = World()
-    world.make_table("a")
+    world = world_for()
     item = items_of(busy)["a"]
     world.items("a")["c"] = replace(item, issued=item.issued + used)
-    world.now = NOW
     seen = before if isinstance(before, Absent) else replace(item, issued=item.issued + before)
     found = Observation(busy, {"a": seen}, {"a": "a 1"}, NOW - 2)
     changing = begin_next_epoch(busy, record("b", window=1000), found, doubted=False)
@@ -251,8 +219,7 @@ def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
 ) -> None:
     """Left are the integers up to its ceiling. `left_into` if nobody was given any of this epoch."""
     for into in (False, True):
-        world = World()
-        world.make_table("a")
+        world = world_for()
         world.items("a")["c"] = item
         fencing = fence("c", {"a": item}, epoch, {"a": 10}, into=into)
         found = SimulatedCoordinator(fencing).finish(world.carry_out)
@@ -268,16 +235,12 @@ def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
     ("left", "expected"),
     [
         ([], register("a", epoch=NOW, base=1, ids=(None,), limit=0)),
-        (
-            [register("b", epoch=NOW + 5)],
-            register("a", epoch=NOW + 6, ids=(None,), limit=1500),
-        ),  # the clock was set back
+        # The clock was set back.
+        ([register("b", epoch=NOW + 5)], register("a", epoch=NOW + 6, ids=(None,), limit=1500)),
         ([Item(1, 1, 2, NOW + 5)], register("a", epoch=NOW + 6, base=1, ids=(None,), limit=0)),
         ([register(epoch=7, limit=90), Item(1, 1, 2, 6)], register(epoch=NOW, limit=90)),
-        (
-            [register(epoch=7), Item(1, 1, 2, 8)],
-            register("a", epoch=NOW, ids=(None,), limit=500),
-        ),  # it was created again
+        # It was created again.
+        ([register(epoch=7), Item(1, 1, 2, 8)], register("a", epoch=NOW, ids=(None,), limit=500)),
         ([Item(1, 1, 1, 7, held=DELETED), Item(1, 1, 2, 6)], register(epoch=NOW, base=1, limit=0)),
     ],
 )

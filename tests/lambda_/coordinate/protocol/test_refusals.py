@@ -81,28 +81,7 @@ def test_counters_of_one_loss_get_one_number() -> None:
     assert str(found[1]).count("loss-1") == 1
 
 
-def test_an_answer_to_another_loss_is_said() -> None:
-    said = str(lost_everything("layouts 2", {}, "loss-1", another=True))
-    assert "what they still have. The loss in `recovery` is another one. Look into your own data" in said
-
-
-def test_a_lost_register_names_what_is_left_of_it() -> None:
-    assert "(us-east-1 has an item of epoch 4)" in str(lost("orders", LOST, ITEMS))
-    assert "(there are none)" in str(lost("orders", LOST, {"us-east-1": None}))
-
-
 def test_no_more_than_ten_traces_are_shown() -> None:
     assert str(lost_everything("layouts 2", {f"c{n:02}": ["us-east-1", "eu-west-1"] for n in range(20)})).endswith(
         "\n  c09: in us-east-1, eu-west-1\n  and 10 more"
     )
-
-
-def test_an_answer_that_is_too_low_names_the_least() -> None:
-    said = str(too_low(Recovery("l", 5), 1234))
-    assert "above: 5 is too low: regions may mint up to 1,234. " in said
-    assert "{loss: l, above: 1234}" in said
-
-
-def test_times_are_told_as_dates() -> None:
-    said = "requested at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now"
-    assert said in str(outdated(NOW, NOW + 86_400))

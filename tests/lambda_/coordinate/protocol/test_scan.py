@@ -1,12 +1,10 @@
 """One look at all tables: what is reconciled, what is urgent, and what can't be read. On tables in memory."""
 
-from collections import Counter as Count
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from coordinate.protocol.model import Copy, Item, Register
-from coordinate.protocol.operations import Operation
 from coordinate.protocol.scan import TablesScan, scan_tables
 
 from global_integers_core.names import DELETED
@@ -42,30 +40,6 @@ def read_items(world: World, counters: list[str] | None = None) -> TablesScan:
     return SimulatedCoordinator(scan_tables(asked)).finish(world.carry_out)
 
 
-def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
-    operations: list[Operation] = []
-    seen = world(*(f"c{n}" for n in range(50)))
-
-    def carry_out(operation: Operation) -> Any:
-        operations.append(operation)
-        return seen.carry_out(operation)
-
-    found = SimulatedCoordinator(scan_tables(record("a", "b", counters=["c1"]))).finish(carry_out)
-
-    assert (len(found.reconciled), found.unreconciled) == (50, {})
-    assert Count(type(operation).__name__ for operation in operations) == {
-        "ScanRegisters": 1,
-        "ScanCopies": 1,
-        "DescribeLayouts": 1,
-        "DescribeMirror": 1,
-        "ScanItems": 2,
-        "DescribeTable": 2,
-        "ReadRecorded": 2,
-        "ReadHome": 2,
-        "Clock": 1,
-    }
-
-
 def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
     seen = world("-check", "here", "elsewhere", "uncopied", "lost")
     seen.registers["elsewhere"] = replace(seen.registers["elsewhere"], layouts_id="layouts 0")
@@ -98,14 +72,6 @@ def test_an_unreachable_region_is_pending_and_not_urgent() -> None:
     assert tuple(found.unreconciled) == ("raised",)
 
 
-def test_regions_of_registers_are_looked_at_too() -> None:
-    seen = world("c")
-    asked = record("a", counters=["c"])
-
-    found = SimulatedCoordinator(scan_tables(asked)).finish(seen.carry_out)
-    assert tuple(found.unreconciled) == ("c",)
-
-
 def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
     seen = world("c")
     for table in ("layouts", "mirror", "b"):
@@ -116,22 +82,16 @@ def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
     assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {})
 
 
-def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
-    seen = world("c")
-    seen.spoil("layouts")
-    copied = replace(register("a", "b"), counter="ordrs")
-    seen.copies["ordrs"] = Copy(copied, "mirror 1")
-
-    found = read_items(seen, counters=["c"])
-    assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {"ordrs": None})
-
-
-@pytest.mark.parametrize("stray", [True, False])
-def test_a_counter_of_which_only_items_are_left_is_lost(stray: bool) -> None:
+@pytest.mark.parametrize(("stray", "left"), [(True, "copy"), (True, "item"), (False, "item")])
+def test_what_is_left_of_a_counter_shows_that_it_is_lost(stray: bool, left: str) -> None:
+    """What can't be read of it concerns it, then."""
     seen = world("c")
     if stray:
         seen.spoil("layouts")
-    seen.items("a")["ordrs"] = Item(1, 2, 3, 1)
+    if left == "copy":
+        seen.copies["ordrs"] = Copy(replace(register("a", "b"), counter="ordrs"), "mirror 1")
+    else:
+        seen.items("a")["ordrs"] = Item(1, 2, 3, 1)
 
     found = read_items(seen, counters=["c"])
     assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {"ordrs": None})

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from math import pi, sin
-from random import Random
 
 import pytest
 from coordinate.protocol.plan import left_at_ask, raised
+from coordinate.protocol.run import Grant
 
 from proof.simulation.checks import CheckedWorld
 from tests.lambda_.coordinate.sample_records import NOW, record, register
-from tests.lambda_.coordinate.simulated_runs import deployed, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed
 
 LEAST = 1000
 """The default of `window`."""
@@ -52,36 +52,31 @@ def test_a_loss_skips_two_days_use_and_a_region_mints_for_half_a_day_without_the
         assert tops[minute + half] <= limits[minute], f"minute {minute % 1440} of a day"
 
 
-def at_rest(*, window: int = LEAST, regions: str = "abc") -> CheckedWorld:
-    world = CheckedWorld()
-    deployed(world, *regions, window=window)
-    return world
-
-
-def test_what_is_skipped_is_of_a_human_size() -> None:
-    """57, then a region joins, then a table is lost."""
-    world = at_rest()
-    assert [world.mint(region) for _ in range(19) for region in "abc"][-1] == 57
-
-    world.now += 3600
-    deployed(world, *"abcd", window=LEAST)
-    joined = [world.mint(region) or 0 for region in "abcd"]
-    assert min(joined) > 57
-    assert max(joined) <= 500
-
-    world.now += 3600
-    world.lose("b", "recreated", Random(0))
-    scheduled_run(world)
-    lost = [world.mint(region) or 0 for region in "abcd"]
-    assert min(lost) > max(joined)
-    assert max(lost) <= 5000
-
-
 @pytest.mark.parametrize("window", [1, LEAST, 5000])
 def test_a_counter_at_rest_has_its_window_without_the_home_region(window: int) -> None:
-    world = at_rest(window=window)
+    world = CheckedWorld()
+    deployed(world, "a", "b", "c", window=window)
     minted = 0
     while minted < 10_000 and world.mint("b") is not None:
         minted += 1
 
     assert minted == window
+
+
+@pytest.mark.parametrize("sizes", [(200,), (200, 120), (200, 1)])
+def test_who_asks_ahead_is_refused_at_first_only(sizes: tuple[int, ...]) -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    world.largest = max(sizes)
+    refused: list[int] = []
+    for number in range(100):
+        world.now += 3
+        size = sizes[number % len(sizes)]
+        if not world.mint_block("a", size):
+            refused.append(number)
+            begun(Grant("c", size), f"grant {number}").finish(world.carry_out)
+            assert len(world.mint_block("a", size)) == size
+        elif world.warm["a"].low.pop("c", None):
+            begun(Grant("c", size), f"early {number}").finish(world.carry_out)
+
+    assert refused in ([0], [0, 1])
