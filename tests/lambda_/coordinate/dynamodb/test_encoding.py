@@ -38,21 +38,11 @@ def registers(draw: st.DrawFn) -> Register:
     return Register(counter, layouts_id, epoch, regions, ids, base, limit, window, granted, lately, preceding, lost)
 
 
+DEFAULTS = ("reconciled", "report", "answered", "above", "first_epoch", "first_base", "term")
 RECORDS = st.builds(
     DeploymentRecord,
-    layouts_id=IDS,
-    token=st.text(),
-    number=INTEGERS,
-    follows=st.text(),
-    requested=INTEGERS,
     desired=st.just(desired("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
-    reconciled=st.booleans(),
-    report=st.text(),
-    answered=st.text(),
-    above=INTEGERS,
-    first_epoch=EPOCHS,
-    first_base=INTEGERS,
-    term=EPOCHS,
+    **dict.fromkeys(DEFAULTS, ...),
 )
 PAST = st.none() | st.tuples(EPOCHS, INTEGERS)
 ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.booleans(), st.text(), past=PAST)

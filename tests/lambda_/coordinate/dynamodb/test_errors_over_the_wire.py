@@ -1,12 +1,10 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
-import re
 from collections.abc import Generator
 from itertools import chain
 from typing import Any
 
 import pytest
-from coordinate.handler import CoordinatorError
 
 from local.aws_clients import Aws
 from tests.lambda_.coordinate.error_responses import (
@@ -14,14 +12,12 @@ from tests.lambda_.coordinate.error_responses import (
     SIGNERS,
     TRANSIENT,
     DynamoDBProxy,
-    always,
     as_ever,
     in_turn,
     stopped_clock,
 )
 from tests.lambda_.coordinator_calls import (
     HOME,
-    REGIONS,
     deployment,
     items,
     laid_out,
@@ -31,7 +27,6 @@ from tests.lambda_.coordinator_calls import (
     send,
 )
 from tests.lambda_.fixtures import Stack, empty_tables
-from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
 COUNTERS = ["integers", "busy", "invoices"]
@@ -98,30 +93,6 @@ def test_a_first_deployment_waits_until_all_regions_accept_its_role(stack: Stack
     reach_at(stack.monkeypatch, proxy.url, EU)
     proxy.answer = in_turn([SIGNERS["UnrecognizedClientException"]] * 60)
     assert send(deployment(HOME, EU))["pending"] == []
-
-
-def test_a_first_deployment_is_refused_where_a_region_never_answers(stack: Stack, proxy: DynamoDBProxy) -> None:
-    reach_at(stack.monkeypatch, proxy.url, EU)
-    for shape in ("UnrecognizedClientException", "503 with HTML", "ThrottlingException"):
-        proxy.answer = always(TRANSIENT[shape])
-        with pytest.raises(CoordinatorError, match="eu-west-1 must answer, with items that can be read"):
-            send(deployment(HOME, EU))
-    assert everything(stack, *REGIONS) == {name: [] for name in ("layouts", "mirror", *REGIONS)}
-
-
-def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: DynamoDBProxy) -> None:
-    laid_out()
-    before = everything(stack, *REGIONS)
-    reach_at(stack.monkeypatch, proxy.url, HOME)
-    stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0.2)
-    for answer in TRANSIENT.values():
-        proxy.answer = always(answer)
-        with pytest.raises(CoordinatorError) as refused:
-            scheduled_run()
-        clear = r"us-east-1: the home region's tables can't be used: .*Deploy again when.*"
-        assert re.fullmatch(clear, str(refused.value))
-
-    assert everything(stack, *REGIONS) == before
 
 
 def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:

@@ -10,29 +10,23 @@ from tests.lambda_.fixtures import Stack
 from tests.lambda_.table_losses import everything
 
 
-class Clock:
-    """A clock that stands until it is set."""
+class Locks:
+    """The run lock as two runs see it, and a clock that stands until it is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, stack: Stack) -> None:
         self.now = 1_795_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+        self.one, self.other = (
+            RunLock(DynamoDB(HOME), stack.layouts, name, lambda: self.now) for name in ("one", "other")
+        )
 
 
 @pytest.fixture
-def locks(stack: Stack, clock: Clock) -> tuple[RunLock, RunLock]:
-    client = DynamoDB(HOME)
-    return RunLock(client, stack.layouts, "one", clock), RunLock(client, stack.layouts, "other", clock)
+def locks(stack: Stack) -> Locks:
+    return Locks(stack)
 
 
-def test_one_run_has_it_until_it_gives_it_back(stack: Stack, locks: tuple[RunLock, RunLock]) -> None:
-    one, other = locks
+def test_one_run_has_it_until_it_gives_it_back(stack: Stack, locks: Locks) -> None:
+    one, other = locks.one, locks.other
 
     assert (one.take(), other.take()) == (True, False)
     assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == [RUN_LOCK_KEY]
@@ -44,44 +38,42 @@ def test_one_run_has_it_until_it_gives_it_back(stack: Stack, locks: tuple[RunLoc
     assert everything(stack)["layouts"] == []
 
 
-def test_it_expires(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = locks
+def test_it_expires(locks: Locks) -> None:
+    one, other = locks.one, locks.other
     one.take()
-    clock.now += SECONDS
+    locks.now += SECONDS
     assert not other.take()
-    clock.now += 1
+    locks.now += 1
     assert other.take()
     assert not one.still_held()
 
 
-def test_a_long_run_renews_it(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = locks
+def test_a_long_run_renews_it(locks: Locks) -> None:
+    one, other = locks.one, locks.other
     one.take()
     for _ in range(20):
-        clock.now += CHECK_SECONDS + 1
+        locks.now += CHECK_SECONDS + 1
         assert one.still_held()
         assert not other.take()
 
 
-def test_a_deployment_takes_it_over(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = locks
+def test_a_deployment_takes_it_over(locks: Locks) -> None:
+    one, other = locks.one, locks.other
     one.take()
     other.take(over=True)
-    clock.now += CHECK_SECONDS
+    locks.now += CHECK_SECONDS
     assert one.still_held(), "it looks only now and then"
 
-    clock.now += 1
+    locks.now += 1
     assert (one.still_held(), other.still_held()) == (False, True)
     one.give_back()
-    clock.now += CHECK_SECONDS + 1
+    locks.now += CHECK_SECONDS + 1
     assert (one.still_held(), other.still_held()) == (False, True), "what was lost stays lost"
 
 
 @pytest.mark.parametrize("expires", [{"S": "soon"}, {"N": "99999999999"}])
-def test_a_mistaken_run_lock_holds_up_nobody(
-    stack: Stack, locks: tuple[RunLock, RunLock], expires: dict[str, str]
-) -> None:
+def test_a_mistaken_run_lock_holds_up_nobody(stack: Stack, locks: Locks, expires: dict[str, str]) -> None:
     mistaken = {"counter": {"S": RUN_LOCK_KEY}, "holder": {"S": "nobody"}, "expires": expires}
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=mistaken)
 
-    assert locks[0].take()
+    assert locks.one.take()

@@ -5,14 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.store import Store, forgotten
-from coordinate.protocol.model import Absent, Copy, Item, ItemState, Refused
+from coordinate.dynamodb.store import Store
+from coordinate.protocol.model import Absent, Claim, Copy, Item, ItemState, Refused
 from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
     DescribeTable,
     FenceItem,
+    ReadAdmitted,
     ReadCopy,
     ReadItem,
     ReadRecord,
@@ -20,12 +21,14 @@ from coordinate.protocol.operations import (
     ReadRegister,
     RecordLayouts,
     ScanItems,
+    WriteClaim,
     WriteCopy,
     WriteRecord,
     WriteRegister,
 )
 
 from global_integers_core.lattice import Layout
+from global_integers_core.records import issued_in
 from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import stopped_clock
 from tests.lambda_.coordinate.sample_records import record, register
@@ -78,31 +81,27 @@ class Server:
     """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
 
     def __init__(self, here: InProcess) -> None:
-        self.here = here
-        self.calls: list[str] = []
+        self.calls: list[tuple[str, object]] = []
         self.waiting: dict[tuple[str, str], list[bytes]] = {}
+        here.answer = self._answer
 
-    def answer(self, region: str, operation: str, _request: dict[str, Any]) -> bytes | None:
-        self.calls.append(operation)
+    def _answer(self, region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        self.calls.append((operation, request.get("ConsistentRead")))
         waiting = self.waiting.get((region, operation))
         return waiting.pop() if waiting else None
+
+    def answers(
+        self, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
+    ) -> list[bytes]:
+        """Answer the next such calls with this document. Return those that are left."""
+        waiting = self.waiting[region, operation.lower()] = [whole(document, status)] * times
+        return waiting
 
 
 @pytest.fixture
 def server(stack: Stack) -> Server:
-    here = stack.aws
-    assert isinstance(here, InProcess)
-    server = Server(here)
-    here.answer = server.answer
-    return server
-
-
-def answered_by(
-    server: Server, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
-) -> list[bytes]:
-    """Answer the next such calls with this document. Return those that are left."""
-    waiting = server.waiting[region, operation.lower()] = [whole(document, status)] * times
-    return waiting
+    assert isinstance(stack.aws, InProcess)
+    return Server(stack.aws)
 
 
 def error(code: str, **more: Any) -> dict[str, Any]:
@@ -123,7 +122,7 @@ def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Stor
 
 def test_a_table_without_an_id_is_told_by_its_creation(server: Server, store: Store) -> None:
     described = {"Table": {"TableName": "t", "CreationDateTime": 1_795_000_000.25}}
-    answered_by(server, EU, "DescribeTable", described, 200)
+    server.answers(EU, "DescribeTable", described, 200)
 
     assert store.carry_out(DescribeTable(EU)) == "1795000000.25"
 
@@ -156,62 +155,43 @@ def test_a_scan_reads_all_pages(stack: Stack, server: Server, store: Store) -> N
     stack.monkeypatch.setattr("coordinate.dynamodb.store.PAGE", 2)
 
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(names, Item(1, 2, 3, 4))
-    assert server.calls.count("scan") >= 4
+    assert server.calls.count(("scan", True)) >= 4
 
 
 def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store: Store) -> None:
     store.carry_out(WriteRecord(None, RECORD, None))
     reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
-    answered_by(server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
+    server.answers(HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is False
     assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is True
 
 
-@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
-def test_a_transaction_that_was_throttled_or_met_another_is_retried(server: Server, store: Store, code: str) -> None:
-    store.carry_out(WriteRecord(None, RECORD, None))
-    reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
-    left = answered_by(
-        server, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
-    )
-
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is True
-    assert not left
-
-
 def test_a_write_that_meets_a_transaction_is_tried_again(server: Server, store: Store) -> None:
-    left = answered_by(server, HOME, "PutItem", error("TransactionConflictException"), times=3)
+    left = server.answers(HOME, "PutItem", error("TransactionConflictException"), times=3)
     copy = Copy(REGISTER, "mirror 1")
 
     assert store.carry_out(WriteCopy(None, copy)) is True
     assert not left
     assert store.carry_out(ReadCopy("integers")) == copy
-    answered_by(server, HOME, "PutItem", error("TransactionConflictException"))
+    server.answers(HOME, "PutItem", error("TransactionConflictException"))
     assert store.carry_out(WriteCopy(None, copy)) is False, "what is there by then decides"
 
 
 def test_layouts_that_meet_a_receipt_are_recorded_all_the_same(server: Server, store: Store) -> None:
     """A region mints integers and their receipts in transactions. That isn't what newer layouts would be."""
     layouts = (Layout(1, 1, (EU,)),)
-    left = answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+    left = server.answers(EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
     assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is True
     assert not left
     assert store.carry_out(ReadRecorded(EU, "integers"))[-1].epoch == 1
-    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"))
+    server.answers(EU, "UpdateItem", error("TransactionConflictException"))
     assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is False, "they are there"
-
-
-def test_layouts_that_meet_others_without_an_end_are_not_recorded(stack: Stack, server: Server, store: Store) -> None:
-    stopped_clock(stack.monkeypatch)
-    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=10_000)
-
-    assert store.carry_out(RecordLayouts(EU, "integers", (Layout(1, 1, (EU,)),))) is Absent.UNREACHABLE
 
 
 def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, server: Server, store: Store) -> None:
     put_item(stack, EU, Item(1, 2, 9, 1))
-    answered_by(server, EU, "UpdateItem", error("TransactionConflictException"), times=3)
+    server.answers(EU, "UpdateItem", error("TransactionConflictException"), times=3)
 
     assert store.carry_out(FenceItem(EU, "integers", ItemState(1, ""), 1, 4, 5)) == 5
 
@@ -219,53 +199,49 @@ def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, serve
 def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
     put_item(stack, EU, Item(1, 2, 9, 1))
-    left = answered_by(server, EU, "Scan", error("UnrecognizedClientException"), times=100)
+    left = server.answers(EU, "Scan", error("UnrecognizedClientException"), times=100)
     assert store.carry_out(ScanItems(EU, patient=True)) == {"integers": Item(1, 2, 9, 1)}
     assert not left
 
-    answered_by(server, US, "Scan", error("UnrecognizedClientException"), times=100)
+    server.answers(US, "Scan", error("UnrecognizedClientException"), times=100)
     assert store.carry_out(ScanItems(US)) is Absent.UNREACHABLE
     assert store.carry_out(ScanItems(US, patient=True)) is Absent.UNREACHABLE, "it isn't asked again in this run"
 
 
-def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, server: Server, store: Store) -> None:
-    stopped_clock(stack.monkeypatch)
-    for counter in ("busy", "quiet"):
-        put_item(stack, EU, Item(1, 2, 9, 1), counter)
-    left = answered_by(server, EU, "UpdateItem", error("ThrottlingException"), times=1000)
-
-    assert store.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) is Absent.UNREACHABLE
-    before = len(left)
-    assert store.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) is Absent.UNREACHABLE
-    assert store.carry_out(ReadItem(EU, "busy")) is Absent.UNREACHABLE
-    assert len(left) == before, "it isn't asked for again"
-    assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
-    assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
-    left.clear()
-    again = Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
-    assert again.carry_out(FenceItem(EU, "busy", ItemState(1, ""), 1, 4, 5)) == 5, "another run asks"
-
-
 @pytest.mark.parametrize(
     ("over", "epoch", "dropped"),
-    [(1, 2, []), (5, 6, []), (40, 41, []), (41, 42, [1]), (50, 51, [10]), (45, 80, range(5, 40)), (3, 90, [1, 2])],
+    [
+        (1, 2, []),
+        (5, 6, []),
+        (40, 41, []),
+        (41, 42, [1]),
+        (50, 51, [10]),
+        (40, 80, range(1, 40)),
+        (45, 80, range(5, 40)),
+        (45, 95, range(5, 46)),
+    ],
 )
-def test_the_last_integers_of_forty_epochs_are_kept(over: int, epoch: int, dropped: Sequence[int]) -> None:
-    assert [*forgotten(over, epoch)] == [*dropped]
+def test_the_last_integers_of_forty_epochs_are_kept(
+    stack: Stack, store: Store, over: int, epoch: int, dropped: Sequence[int]
+) -> None:
+    client, key = stack.aws.client("dynamodb", EU), {"receipt": {"S": "integers/layouts"}}
+    before = range(max(1, over - 40), over)
+    client.put_item(TableName=stack.receipts, Item={**key, **{issued_in(each): {"N": "7"} for each in before}})
+    assert store.carry_out(RecordLayouts(EU, "integers", (Layout(epoch, 1, (EU,)),), (over, 7)))
+
+    found = client.get_item(TableName=stack.receipts, Key=key).get("Item", {})
+    assert [each for each in (*before, over) if issued_in(each) not in found] == [*dropped]
 
 
 def test_every_read_is_consistent(server: Server, store: Store) -> None:
-    seen: list[Any] = []
-    here = server.here
-    here.answer = lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead")))
-    for read in (
-        ReadItem(EU, "c"),
-        ScanItems(EU),
-        ReadRegister("c"),
-        ReadCopy("c"),
-        ReadRecord(),
-        ReadRecorded(EU, "c"),
-    ):
+    reads = [ReadItem(EU, "c"), ReadRegister("c"), ReadCopy("c"), ReadRecord(), ReadRecorded(EU, "c"), ScanItems(EU)]
+    for read in reads:
         store.carry_out(read)
 
-    assert seen == [("getitem", True), ("scan", True), *[("getitem", True)] * 4]
+    assert server.calls == [*[("getitem", True)] * 5, ("scan", True)]
+
+
+def test_a_home_without_a_record_is_claimed_all_the_same(store: Store) -> None:
+    """Then the mirror has nothing that must be marked as taken."""
+    assert store.carry_out(WriteClaim(None, Claim("eu-west-1"), None, None)) is True
+    assert store.carry_out(ReadAdmitted()) == Claim("eu-west-1")
