@@ -1,6 +1,7 @@
 """What the coordinator replies, and what it leaves for the next preview."""
 
 import json
+from typing import Any
 
 from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult, note, nowhere, reply
@@ -18,7 +19,7 @@ OUTCOMES = {"c": RECONCILED, "orders": WAITING, "-check": RECONCILED}
 def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
     stray = TablesScan(stray={"ordrs": ("b", "mirror")})
     regions = {"a": {"offset": 1, "stride": 2}, "b": {"offset": 2, "stride": 2}}
-    expected = {
+    expected: dict[str, Any] = {
         "counters": {"c": {"epoch": 3, "base": 501, "limit": 2500, "regions": regions, "pending": []}},
         "created": ["c"],
         "pending": ["b", "d"],
