@@ -8,7 +8,7 @@ import pytest
 from aws_client.service import KEPT
 from coordinate.handler import CALLS, COUNTERS, drive
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import CarryOut, Operation, Parallel, ReadItem, ReadRegister, Steps
+from coordinate.protocol.operations import CarryOut, Operation, Parallel, ReadRegister, Steps
 
 from components.settings.aws_regions import partitions
 
@@ -41,76 +41,59 @@ def drive_all(parts: Iterable[Steps[str]], carry_out: CarryOut) -> list[str]:
     return [str(found) for found in drive(whole(), carry_out)]
 
 
-def test_the_results_are_in_the_order_of_the_counters() -> None:
-    names = [f"c{number}" for number in range(3 * COUNTERS)]
+def test_what_is_refused_refuses_its_counter_only() -> None:
+    """The results are in the order of the counters."""
 
-    assert drive_all([settling(name, 1 + number % 3) for number, name in enumerate(names)], answer) == names
-
-
-def test_a_counter_that_is_refused_does_not_keep_others() -> None:
-    found = drive_all([settling("a"), refused("b"), settling("c"), refused("d")], answer)
-
-    assert found == ["a", "b is refused", "c", "d is refused"]
-
-
-def test_a_call_that_is_refused_refuses_its_counter_only() -> None:
     def unreachable(operation: Operation) -> str:
-        if operation == ReadRegister("b"):
+        if operation == ReadRegister("c"):
             raise Refused("can't be reached")
         return answer(operation)
 
-    stopped = settling("b")
+    stopped = settling("c")
+    many = [f"d{number}" for number in range(3 * COUNTERS)]
+    parts = [settling("a"), refused("b"), stopped, *(settling(name, 1 + n % 3) for n, name in enumerate(many))]
 
-    assert drive_all([settling("a"), stopped, settling("c")], unreachable) == ["a", "can't be reached", "c"]
+    assert drive_all(parts, unreachable) == ["a", "b is refused", "can't be reached", *many]
     assert next(stopped, "closed") == "closed"
 
 
-def test_without_counters_nothing_is_called() -> None:
+@pytest.mark.parametrize("raised", [ZeroDivisionError, Refused])
+def test_an_unexpected_error_or_one_of_the_whole_run_surfaces(raised: type[Exception]) -> None:
+    def broken(operation: Operation) -> str:
+        if operation == ReadRegister("b"):
+            raise raised
+        return answer(operation)
+
+    stopped = settling("b")
+    with pytest.raises(raised):
+        drive(stopped, broken) if raised is Refused else drive_all([settling("a"), stopped], broken)
+    assert next(stopped, "closed") == "closed"
+
+
+def test_batches_are_answered_in_their_order() -> None:
+    def reading() -> Steps[str]:
+        assert (yield []) == []
+        found = yield [ReadRegister("a"), ReadRegister("b")]
+        (last,) = yield [ReadRegister("c")]
+        return ", ".join([*found, last])
+
+    assert drive(reading(), answer) == "answer for a, answer for b, answer for c"
     assert drive_all([], answer) == []
 
 
-def test_an_unexpected_exception_surfaces() -> None:
-    def broken(operation: Operation) -> str:
-        if operation == ReadRegister("b"):
-            raise ZeroDivisionError
-        return answer(operation)
-
-    with pytest.raises(ZeroDivisionError):
-        drive_all([settling("a"), settling("b"), settling("c")], broken)
-
-
-def test_an_empty_batch_is_answered_with_nothing() -> None:
-    def empty() -> Steps[str]:
-        assert (yield []) == []
-        return "a"
-
-    assert drive_all([empty()], answer) == ["a"]
-
-
-def test_the_calls_of_a_batch_happen_at_the_same_time() -> None:
-    together = Barrier(10)
-
-    def wait(operation: Operation) -> str:
-        together.wait(SECONDS)
-        return operation.region if isinstance(operation, ReadItem) else ""
-
-    regions = [f"r{number}" for number in range(10)]
-
-    def batch() -> Steps[str]:
-        assert (yield [ReadItem(region, "a") for region in regions]) == regions
-        return "a"
-
-    assert drive_all([batch()], wait) == ["a"]
-
-
-def test_the_calls_of_all_counters_happen_at_the_same_time() -> None:
-    together = Barrier(COUNTERS)
+def test_calls_of_a_batch_and_of_all_counters_happen_at_the_same_time() -> None:
+    together, names = Barrier(COUNTERS), [f"c{number}" for number in range(COUNTERS)]
 
     def wait(operation: Operation) -> str:
         together.wait(SECONDS)
         return answer(operation)
 
-    assert len(drive_all([settling(f"c{number}") for number in range(COUNTERS)], wait)) == COUNTERS <= CALLS
+    def batch() -> Steps[list[str]]:
+        return [*(yield [ReadRegister(name) for name in names])]
+
+    assert drive(batch(), wait) == [answer(ReadRegister(name)) for name in names]
+    assert drive_all([settling(name) for name in names], wait) == names
+    assert COUNTERS <= CALLS
 
 
 def test_a_slow_counter_does_not_hold_up_others() -> None:
@@ -129,25 +112,6 @@ def test_a_slow_counter_does_not_hold_up_others() -> None:
 
     parts = [settling("slow"), *(settling(f"c{number}") for number in range(others))]
     assert len(drive_all(parts, slow)) == others + 1
-
-
-def test_one_generator_is_driven_to_its_end() -> None:
-    def reading() -> Steps[str]:
-        found = yield [ReadRegister("a"), ReadRegister("b")]
-        (last,) = yield [ReadRegister("c")]
-        return ", ".join([*found, last])
-
-    assert drive(reading(), answer) == "answer for a, answer for b, answer for c"
-
-
-def test_a_generator_is_closed_if_a_call_is_refused() -> None:
-    def unreachable(_: Operation) -> str:
-        raise Refused("can't be reached")
-
-    stopped = settling("a")
-    with pytest.raises(Refused, match="can't be reached"):
-        drive(stopped, unreachable)
-    assert next(stopped, "closed") == "closed"
 
 
 def test_no_run_opens_more_files_than_a_function_may() -> None:
