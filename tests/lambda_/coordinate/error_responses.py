@@ -1,4 +1,4 @@
-"""Errors as AWS and what stands between send them, a server that answers so for a region, and time that needn't pass.
+"""Errors as AWS and what stands between send them, and time that needn't pass.
 
 `aws_client/meaning.py` says where each is documented.
 """
@@ -6,13 +6,11 @@
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
-from proof.faulty_server import Fault, Reply, Request, Response, Server, forward
+from proof.faulty_server import Response
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.in_process import Answer
 
 
 def raw(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
@@ -74,38 +72,6 @@ THROTTLES = {
     "429 without a body": raw(429),
 }
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
-
-
-def _last(reply: Response | bytes) -> Reply:
-    """Say that the connection ends with it."""
-    return reply if isinstance(reply, Response) else reply.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
-
-
-class DynamoDBProxy(Server):
-    """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
-
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(self._respond, [Fault(carried_out=True, edit=_last, end="close")])
-        self._endpoint = endpoint
-        self.answer: Answer = as_ever
-
-    async def _respond(self, request: Request) -> Reply:
-        answer = self.answer(request.scope[0], request.operation.lower(), request.document)
-        return await forward(self._endpoint, request) if answer is None else answer
-
-
-def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:
-    """Let DynamoDB answer."""
-
-
-def always(answer: bytes) -> Answer:
-    return lambda _region, _operation, _request: answer
-
-
-def in_turn(answers: list[bytes]) -> Answer:
-    """Answer with these in turn, and then let DynamoDB answer."""
-    left = iter(answers)
-    return lambda _region, _operation, _request: next(left, None)
 
 
 class Clock(threading.local):

@@ -34,8 +34,8 @@ def test_a_deployment_is_read() -> None:
     turned = {**DEPLOYMENT, "desired": dict(reversed(DESIRED.items()))}
 
     assert request_of(DEPLOYMENT) == request_of(turned) == Deploy(expected, "8f14e45f/0", NOW)
-    for recovery in ({"loss": "loss-1", "above": 0}, {"loss": "loss-1", "above": MAX_INTEGER}):
-        assert deployed(recovery=recovery).recovery == Recovery(**recovery)
+    for above in (0, MAX_INTEGER):
+        assert deployed(recovery={"loss": "loss-1", "above": above}).recovery == Recovery("loss-1", above)
     assert len(deployed(regions=[f"r{n}" for n in range(MAX_REGIONS)]).regions) == MAX_REGIONS
 
 

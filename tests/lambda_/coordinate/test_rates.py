@@ -28,19 +28,15 @@ def minted(**by_region: int) -> dict[str, dict[str, Item]]:
 
 
 def test_the_rate_is_what_was_minted_since_the_last_look() -> None:
+    """At first, it is the average since the grant."""
     before = TablesScan(items=minted(a=100, b=0), at=NOW)
+    scan = TablesScan({"c": REGISTER}, items=minted(a=400, b=0), at=NOW + 300)
 
-    found = rates(TablesScan({"c": REGISTER}, items=minted(a=400, b=0), at=NOW + 300), RECONCILED, before)
-
-    assert found["a"]["IntegersPerSecond"] == 1.0
-    assert found["b"] == {"IntegersPerSecond": 0.0, "WindowLeft": 100.0}
-    assert found["a"]["WindowLeft"] == pytest.approx(100 * (WINDOW - 400) / WINDOW)
-
-
-def test_at_first_the_rate_is_the_average_since_the_grant() -> None:
-    found = rates(TablesScan({"c": REGISTER}, items=minted(a=400, b=200), at=NOW + 100), RECONCILED, None)
-
-    assert (found["a"]["IntegersPerSecond"], found["b"]["IntegersPerSecond"]) == (4.0, 2.0)
+    for earlier, rate in ((before, 1.0), (None, 400 / 300)):
+        assert rates(scan, RECONCILED, earlier) == {
+            "a": {"IntegersPerSecond": rate, "WindowLeft": pytest.approx(100 * (WINDOW - 400) / WINDOW)},
+            "b": {"IntegersPerSecond": 0.0, "WindowLeft": 100.0},
+        }
 
 
 def test_a_later_grant_counts_from_its_position() -> None:

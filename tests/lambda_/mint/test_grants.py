@@ -219,7 +219,7 @@ def test_a_fence_that_opens_asks_nobody(ask: Ask, stack: Stack, sent: Sent, monk
 
 
 def test_what_is_asked_for_is_granted(ask: Ask, stack: Stack, sent: Sent) -> None:
-    laid_out(window=1000, schedule_minutes=60)
+    laid_out(window=1000, scheduleMinutes=60)
     before = register(stack)
     assert before is not None
     assert ask("POST", "/?count=1000", "eu-west-1")["statusCode"] == 200
