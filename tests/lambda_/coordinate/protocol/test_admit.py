@@ -1,6 +1,5 @@
 """Which deployment is admitted, and how the record is kept: what transcripts can't show, on tables in memory."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,6 @@ from coordinate.protocol.model import Absent, Copy, Deploy, DeploymentRecord, It
 from coordinate.protocol.operations import (
     DescribeStream,
     Operation,
-    ScanCopies,
     ScanItems,
     ScanRegisters,
     WriteRecord,
@@ -122,22 +120,6 @@ def test_what_is_beside_a_lost_record_must_be_readable() -> None:
     assert admitted(world, None) is not None
 
 
-@pytest.mark.parametrize("lost", ["layouts", "mirror"])
-def test_what_was_scanned_in_another_table_is_not_put_back(lost: str) -> None:
-    """The table is restored meanwhile, and what it had may be older than what another one had."""
-    world = with_one_deployed()
-    world.make("layouts")
-    run = SimulatedCoordinator(admit(None, "a run"))
-    run_to(run, ScanCopies, world.carry_out)
-    run.step(world.carry_out)
-    world.table(lost).id = "another one"  # pyright: ignore[reportOptionalMemberAccess]
-
-    with pytest.raises(Refused, match="nor its mirror has") if lost == "mirror" else nullcontext():
-        run.finish(world.carry_out)
-    put_back = {} if lost == "mirror" else {"c": register("a", "b", layouts_id="another one")}
-    assert {**world.registers} == put_back
-
-
 OLD = register("a", layouts_id="layouts 0")
 TRACES = {
     "a record": "/deployment: in another layouts table's record",
@@ -192,13 +174,6 @@ def test_with_both_lost_whatever_is_left_is_named(left: str) -> None:
     assert found is not None
     assert (found.answered, found.above, found.first_base) == (loss, 2_500, 2_501)
     assert found.first_epoch == world.registers["c"].epoch >= NOW
-
-
-def test_a_floor_of_a_lost_counter_hides_no_loss() -> None:
-    world = with_both_lost("an item")
-    world.items("a")["e"] = world.items("a")["c"]
-    assert "recovery: {loss: loss-run" in refusal(world, deployment("a", floors={"e": 5}))
-    assert "there is no counter e;" in refusal(World(), deployment(floors={"e": 5}))
 
 
 @pytest.mark.parametrize("table", ["layouts", "mirror"])

@@ -35,17 +35,59 @@ def changed(item: str, register: Register = REGISTER, **changes: Any) -> dict[st
     return {item: replace(items_of(register)[item], **changes)}
 
 
-@pytest.mark.parametrize("absent", Absent)
-def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) -> None:
-    assert step(items={"b": absent}) == Reconciled(("b",))
-    assert step(ids={"b": absent}) == Reconciled(("b",)), "it became unreachable in between"
+def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
+    """Return the items if region a has minted so many."""
+    item = items_of(register)["a"]
+    return {"a": replace(item, issued=item.issued + used * item.stride)}
 
 
-@pytest.mark.parametrize(("known", "epoch"), [("b 1", 4), (None, 4), (None, REGISTER.epoch)])
-def test_an_item_of_a_later_epoch_or_of_no_register_shows_a_loss(known: str | None, epoch: int) -> None:
-    found = changed("b", epoch=epoch)
+UNJOINED = replace(REGISTER, ids=("a 1", None))
+LEAVING = record("a", "b", leaving=["d"])
+OLD = Item(40, 3, 400, 2)
+BEFORE = [
+    changed("b", ceiling=400, issued=400, **state) for state in ({"epoch": 2}, {"held": "another run", "fenced": True})
+]
+QUARTER = issued(WINDOW // 4 + 1)["a"].issued
+RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lately=WINDOW // 4 + 1)
 
-    assert step(replace(REGISTER, ids=("a 1", known)), items=found) == Lost()
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        *[({"items": {"b": absent}}, Reconciled(("b",))) for absent in Absent],
+        *[({"ids": {"b": absent}}, Reconciled(("b",))) for absent in Absent],  # it became unreachable in between
+        # An item of a later epoch, or of no register, shows a loss.
+        ({"items": changed("b", epoch=4)}, Lost()),
+        ({"register": UNJOINED, "items": changed("b", epoch=4)}, Lost()),
+        ({"register": UNJOINED}, Lost()),
+        # An item that is held or of the past is opened, once the register names its table.
+        *[({"items": item}, Apply(open=("b",))) for item in BEFORE],
+        *[({"register": UNJOINED, "items": item}, Change(REGISTER)) for item in BEFORE],
+        ({"register": UNJOINED, "items": {"b": None}}, Hold(("b",))),
+        ({"items": {"b": None}}, End()),  # it had one, and may have minted
+        # The limit is raised when a quarter is used.
+        ({"items": issued(WINDOW // 4 - 1)}, Reconciled(())),
+        ({"items": issued(WINDOW // 4 + 1), "now": NOW + 86_400}, Change(RAISED)),
+        # A leaving region is closed at this epoch.
+        ({"record": LEAVING, "items": {"d": OLD}}, Apply(close=("d",))),
+        ({"record": LEAVING, "items": {"d": replace(OLD, fenced=True)}}, Apply(close=("d",))),
+        ({"record": LEAVING, "items": {"d": replace(OLD, ceiling=40, fenced=True)}}, Apply(close=("d",))),
+        ({"record": LEAVING, "items": {"d": replace(OLD, ceiling=40, fenced=True, epoch=3)}}, Reconciled(())),
+        # An item outside of the layout may lie above: restored, or another stack's.
+        *[
+            ({"record": asked, "items": {"d": Item(40, 3, ceiling, epoch)}}, expected)
+            for asked, below in ((LEAVING, Apply(close=("d",))), (record("a", "b", "d"), End()))
+            for ceiling, epoch, expected in (
+                (400, 4, Lost()),
+                (REGISTER.base, 2, End()),
+                (REGISTER.base, 3, End()),
+                (REGISTER.base - 1, 2, below),
+            )
+        ],
+    ],
+)
+def test_what_is_found_decides_the_next_step(found: dict[str, Any], expected: Step) -> None:
+    assert step(**found) == expected
 
 
 @pytest.mark.parametrize("above", [7, 9_999])
@@ -74,21 +116,6 @@ def test_twice_the_block_is_granted_that_was_asked_for(count: int) -> None:
         assert with_a_higher_limit(higher, ASKED, top, NOW + 86_400, count) is None
 
 
-def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
-    """Return the items if region a has minted so many."""
-    item = items_of(register)["a"]
-    return {"a": replace(item, issued=item.issued + used * item.stride)}
-
-
-def test_the_limit_is_raised_when_a_quarter_is_used() -> None:
-    assert step(items=issued(WINDOW // 4 - 1)) == Reconciled(())
-    raised = step(items=issued(WINDOW // 4 + 1), now=NOW + 86_400)
-
-    assert isinstance(raised, Change)
-    top = issued(WINDOW // 4 + 1)["a"].issued
-    assert raised.register == replace(REGISTER, limit=top + 2 * WINDOW, granted=NOW + 86_400, lately=WINDOW // 4 + 1)
-
-
 @pytest.mark.parametrize(
     ("seconds", "window"),
     [
@@ -107,13 +134,6 @@ def test_a_window_lasts_for_a_day_s_use_and_for_a_minute_of_a_burst(seconds: int
 
     assert isinstance(raised, Change)
     assert raised.register.window == window
-
-
-def test_a_larger_window_is_granted_at_once() -> None:
-    wide = step(record=record("a", "b", window=50 * WINDOW), items=issued(10), now=NOW + 86_400)
-
-    assert isinstance(wide, Change)
-    assert wide.register.window == 50 * WINDOW
 
 
 def test_where_less_is_used_nobody_asks_in_vain() -> None:
@@ -141,47 +161,3 @@ def test_the_limit_ends_at_the_largest_integer() -> None:
     assert used_by(raised.register, top) == 0, "what can't be granted any more counts as used"
 
     assert step(raised.register, items=issued(999, raised.register)) == Reconciled(())
-
-
-LEAVING = record("a", "b", leaving=["d"])
-
-
-def test_a_leaving_region_is_closed_at_this_epoch() -> None:
-    old = Item(40, 3, 400, 2)
-
-    assert step(record=LEAVING, items={"d": old}) == Apply(close=("d",))
-    assert step(record=LEAVING, items={"d": replace(old, fenced=True)}) == Apply(close=("d",)), "it could still mint"
-    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True)}) == Apply(close=("d",))
-    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True, epoch=3)}) == Reconciled(())
-
-
-@pytest.mark.parametrize("leaving", [True, False])
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        (Item(40, 3, 400, 4), Lost()),
-        (Item(40, 3, REGISTER.base, 2), End()),  # restored, or another stack's: nobody knows what it has minted
-        (Item(40, 3, REGISTER.base, 3), End()),
-        (Item(40, 3, REGISTER.base - 1, 2), None),
-    ],
-)
-def test_an_item_outside_of_the_layout_may_lie_above(item: Item, expected: Step | None, leaving: bool) -> None:
-    asked = LEAVING if leaving else record("a", "b", "d")
-    expected = expected or (Apply(close=("d",)) if leaving else End())
-
-    assert step(record=asked, items={"d": item}) == expected
-
-
-@pytest.mark.parametrize("changes", [{"epoch": 2}, {"held": "another run", "fenced": True}])
-@pytest.mark.parametrize("known", [None, "b 1"])
-def test_an_item_that_is_held_or_of_the_past_is_opened(changes: dict[str, Any], known: str | None) -> None:
-    """Once the register names its table. Its ceiling lies below this epoch."""
-    item = changed("b", ceiling=400, issued=400, **changes)
-
-    found = step(replace(REGISTER, ids=("a 1", known)), items=item)
-    assert found == (Apply(open=("b",)) if known else Change(REGISTER))
-
-
-def test_a_region_without_an_item_gets_one_that_is_held() -> None:
-    assert step(replace(REGISTER, ids=("a 1", None)), items={"b": None}) == Hold(("b",))
-    assert step(items={"b": None}) == End(), "it had one, and may have minted"

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.epochs import begin_next_epoch, lost_register, recover
+from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
     Clock,
     DescribeTable,
@@ -87,23 +87,6 @@ def test_nothing_is_begun_without_a_record(found: DeploymentRecord | None, delet
     assert not world.registers
 
 
-FRESH = register("a", layouts_id="layouts 0", ids=(None,))
-
-
-@pytest.mark.parametrize("found", [FRESH, replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")])
-def test_a_register_of_another_table_begins_again_if_nothing_was_done_by_it(found: Register) -> None:
-    """Its run was interrupted before it wrote the copy. The layouts table was restored meanwhile, or just before."""
-    world = world_for("a", register=found, counters=["d"])  # callers have created c
-    if found == FRESH:
-        outcome = reconciled(world)
-        assert outcome.created
-        present = outcome.register
-        assert (present.epoch, present.base, present.ids) == (FRESH.epoch + 1, FRESH.limit + 1, ("a 2",))
-    else:
-        with pytest.raises(Refused, match=r"^c: its register .* lost"):
-            reconciled(world)
-
-
 def test_no_run_goes_on_for_ever() -> None:
     world = world_for("a")
 
@@ -130,23 +113,8 @@ JOINING = register("a", "b", ids=("a 1", None))
         ({"layouts_id": "layouts 0", "limit": 9_999}, False),
     ],
 )
-def test_an_older_register_that_is_put_back_in_place_is_replaced(changes: dict[str, Any], is_ahead: bool) -> None:
-    """By its copy, if that is of the same layouts table."""
-    copied = replace(JOINING, **changes)
-    assert copied.is_ahead_of(JOINING) is is_ahead
-
-    world = world_for("a", "b", register=JOINING)
-    world.copies["c"] = Copy(copied, "mirror 1")
-    writes: list[str] = []
-
-    def carry_out(operation: Operation) -> Any:
-        writes.extend([kind] if (kind := type(operation).__name__).startswith("Write") else [])
-        return world.carry_out(operation)
-
-    run = begun(world)
-    while not writes:
-        run.step(carry_out)
-    assert writes == ["WriteRegister" if is_ahead else "WriteCopy"]
+def test_a_copy_is_ahead_if_it_is_later_in_the_same_table(changes: dict[str, Any], is_ahead: bool) -> None:
+    assert replace(JOINING, **changes).is_ahead_of(JOINING) is is_ahead
 
 
 @pytest.mark.parametrize("described", [Absent.UNREACHABLE, "b 2"])
@@ -196,39 +164,6 @@ def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     assert fenced is not None
     assert fenced.fenced
     assert fenced.ceiling - fenced.issued == left
-
-
-HELD = Item(7, 2, 7, 3, fenced=True, held="token")
-
-
-@pytest.mark.parametrize(
-    ("item", "epoch", "left", "left_into"),
-    [
-        (Item(7, 2, 99, 3), 3, 20, 20),
-        (Item(7, 2, 99, 3), 4, 0, 20),
-        (Item(90, 2, 99, 3), 3, 9, 9),  # fewer are left than that: the ceiling stays
-        (Item(7, 2, 30, 3, fenced=True), 4, 0, 23),
-        (Item(7, 2, 30, 3, fenced=True), 3, 23, 23),
-        (HELD, 3, 0, 0),
-        (HELD, 4, 0, 0),
-        (replace(HELD, held=DELETED), 4, 0, 0),
-    ],
-)
-def test_an_item_is_fenced_as_the_coordinator_goes_on_with_it(
-    item: Item, epoch: int, left: int, left_into: int
-) -> None:
-    """Left are the integers up to its ceiling. `left_into` if nobody was given any of this epoch."""
-    for into in (False, True):
-        world = world_for()
-        world.items("a")["c"] = item
-        fencing = fence("c", {"a": item}, epoch, {"a": 10}, into=into)
-        found = SimulatedCoordinator(fencing).finish(world.carry_out)
-
-        after = world.item("a", "c")
-        assert found == {"a": after}
-        assert after is not None
-        assert (after.epoch, after.fenced, after.held) == (epoch, True, "")
-        assert after.ceiling - after.issued == (left_into if into else left)
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,3 @@ def test_counters_of_one_loss_get_one_number() -> None:
     assert lines[10].startswith("… and 2 more counters. Look into your own data")
     assert "Use 111 if that is larger: " in lines[10]
     assert str(found[1]).count("loss-1") == 1
-
-
-def test_no_more_than_ten_traces_are_shown() -> None:
-    assert str(lost_everything("layouts 2", {f"c{n:02}": ["us-east-1", "eu-west-1"] for n in range(20)})).endswith(
-        "\n  c09: in us-east-1, eu-west-1\n  and 10 more"
-    )
