@@ -11,6 +11,8 @@ import pytest
 
 from proof.faulty_server import Response
 from tests.lambda_.aws_client.faults import whole
+from tests.lambda_.fixtures import Stack
+from tests.lambda_.in_process import Answer, InProcess
 
 
 def raw(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
@@ -72,6 +74,12 @@ THROTTLES = {
     "429 without a body": raw(429),
 }
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
+
+
+def answer(stack: Stack, answer: Answer) -> None:
+    """Let regions answer so, where that returns something."""
+    assert isinstance(stack.aws, InProcess)
+    stack.aws.answer = answer
 
 
 class Clock(threading.local):

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.lambda_.coordinate.error_responses import OUTAGES, SIGNERS, TRANSIENT, stopped_clock
+from tests.lambda_.coordinate.error_responses import OUTAGES, SIGNERS, TRANSIENT, answer, stopped_clock
 from tests.lambda_.coordinator_calls import HOME, deploy, deployment, items, register, scheduled_run, send
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.in_process import Answer, InProcess
 
 EU, US = "eu-west-1", "us-west-2"
 FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)}
@@ -19,12 +18,6 @@ FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped_clock(monkeypatch)
     monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 3)  # of no real time, but of fewer attempts
-
-
-def answer(stack: Stack, answer: Answer) -> None:
-    """Let regions answer so, where that returns something."""
-    assert isinstance(stack.aws, InProcess)
-    stack.aws.answer = answer
 
 
 def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack) -> None:

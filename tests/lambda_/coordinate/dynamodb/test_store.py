@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.store import Store
-from coordinate.protocol.model import Absent, Claim, Copy, Item, ItemState, Refused
+from coordinate.protocol.model import Absent, Claim, Item, ItemState, Refused
 from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
@@ -22,19 +22,16 @@ from coordinate.protocol.operations import (
     RecordLayouts,
     ScanItems,
     WriteClaim,
-    WriteCopy,
     WriteRecord,
-    WriteRegister,
 )
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import issued_in
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinate.error_responses import stopped_clock
+from tests.lambda_.coordinate.error_responses import answer
 from tests.lambda_.coordinate.sample_records import record, register
 from tests.lambda_.coordinator_calls import HOME, put_item
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.in_process import InProcess
 from tests.lambda_.table_losses import delete, recreate
 
 EU, US = "eu-west-1", "us-west-2"
@@ -77,37 +74,6 @@ def test_what_is_too_large_to_be_stored_is_refused(store: Store) -> None:
     assert store.carry_out(ReadRecord()) is None
 
 
-class Server:
-    """Answers the next calls of an operation in a region itself, if it is told to, and counts all calls."""
-
-    def __init__(self, here: InProcess) -> None:
-        self.calls: list[tuple[str, object]] = []
-        self.waiting: dict[tuple[str, str], list[bytes]] = {}
-        here.answer = self._answer
-
-    def _answer(self, region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        self.calls.append((operation, request.get("ConsistentRead")))
-        waiting = self.waiting.get((region, operation))
-        return waiting.pop() if waiting else None
-
-    def answers(
-        self, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
-    ) -> list[bytes]:
-        """Answer the next such calls with this document. Return those that are left."""
-        waiting = self.waiting[region, operation.lower()] = [whole(document, status)] * times
-        return waiting
-
-
-@pytest.fixture
-def server(stack: Stack) -> Server:
-    assert isinstance(stack.aws, InProcess)
-    return Server(stack.aws)
-
-
-def error(code: str, **more: Any) -> dict[str, Any]:
-    return {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "busy", **more}
-
-
 def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Store) -> None:
     described = [DescribeLayouts(), DescribeMirror(), DescribeTable(HOME), DescribeTable(EU)]
     before = [store.carry_out(operation) for operation in described]
@@ -120,9 +86,9 @@ def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Stor
     assert [new == old for new, old in zip(after, before, strict=True)] == [False, True, True, False]
 
 
-def test_a_table_without_an_id_is_told_by_its_creation(server: Server, store: Store) -> None:
+def test_a_table_without_an_id_is_told_by_its_creation(stack: Stack, store: Store) -> None:
     described = {"Table": {"TableName": "t", "CreationDateTime": 1_795_000_000.25}}
-    server.answers(EU, "DescribeTable", described, 200)
+    answer(stack, lambda _region, _operation, _request: whole(described))
 
     assert store.carry_out(DescribeTable(EU)) == "1795000000.25"
 
@@ -148,64 +114,29 @@ def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
         store.carry_out(DescribeLayouts())
 
 
-def test_a_scan_reads_all_pages(stack: Stack, server: Server, store: Store) -> None:
+def test_a_scan_reads_all_pages(stack: Stack, store: Store) -> None:
     names = [f"c{n}" for n in range(7)]
     for name in names:
         put_item(stack, EU, Item(1, 2, 3, 4), name)
     stack.monkeypatch.setattr("coordinate.dynamodb.store.PAGE", 2)
+    calls: list[str] = []
+    answer(stack, lambda _region, operation, _request: calls.append(operation))
 
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(names, Item(1, 2, 3, 4))
-    assert server.calls.count(("scan", True)) >= 4
+    assert calls.count("scan") >= 4
 
 
-def test_a_transaction_whose_condition_failed_is_no_error(server: Server, store: Store) -> None:
-    store.carry_out(WriteRecord(None, RECORD, None))
-    reasons = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
-    server.answers(HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is False
-    assert store.carry_out(WriteRegister(None, REGISTER, RECORD.admitted)) is True
+@pytest.mark.parametrize(
+    ("held", "epoch", "past"), [("", 1, None), ("", 2, (1, 5)), ("another run", 1, None), ("another run", 2, None)]
+)
+def test_what_was_issued_in_an_epoch_that_ends_is_noted(
+    stack: Stack, store: Store, held: str, epoch: int, past: tuple[int, int] | None
+) -> None:
+    put_item(stack, EU, Item(5, 2, 9, 1, fenced=bool(held), held=held))
 
-
-def test_a_write_that_meets_a_transaction_is_tried_again(server: Server, store: Store) -> None:
-    left = server.answers(HOME, "PutItem", error("TransactionConflictException"), times=3)
-    copy = Copy(REGISTER, "mirror 1")
-
-    assert store.carry_out(WriteCopy(None, copy)) is True
-    assert not left
-    assert store.carry_out(ReadCopy("integers")) == copy
-    server.answers(HOME, "PutItem", error("TransactionConflictException"))
-    assert store.carry_out(WriteCopy(None, copy)) is False, "what is there by then decides"
-
-
-def test_layouts_that_meet_a_receipt_are_recorded_all_the_same(server: Server, store: Store) -> None:
-    """A region mints integers and their receipts in transactions. That isn't what newer layouts would be."""
-    layouts = (Layout(1, 1, (EU,)),)
-    left = server.answers(EU, "UpdateItem", error("TransactionConflictException"), times=3)
-
-    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is True
-    assert not left
-    assert store.carry_out(ReadRecorded(EU, "integers"))[-1].epoch == 1
-    server.answers(EU, "UpdateItem", error("TransactionConflictException"))
-    assert store.carry_out(RecordLayouts(EU, "integers", layouts)) is False, "they are there"
-
-
-def test_a_fence_that_meets_a_transaction_of_a_receipt_lands(stack: Stack, server: Server, store: Store) -> None:
-    put_item(stack, EU, Item(1, 2, 9, 1))
-    server.answers(EU, "UpdateItem", error("TransactionConflictException"), times=3)
-
-    assert store.carry_out(FenceItem(EU, "integers", ItemState(1, ""), 1, 4, 5)) == 5
-
-
-def test_only_a_patient_scan_waits_until_a_region_accepts_the_role(stack: Stack, server: Server, store: Store) -> None:
-    stopped_clock(stack.monkeypatch)
-    put_item(stack, EU, Item(1, 2, 9, 1))
-    left = server.answers(EU, "Scan", error("UnrecognizedClientException"), times=100)
-    assert store.carry_out(ScanItems(EU, patient=True)) == {"integers": Item(1, 2, 9, 1)}
-    assert not left
-
-    server.answers(US, "Scan", error("UnrecognizedClientException"), times=100)
-    assert store.carry_out(ScanItems(US)) is Absent.UNREACHABLE
-    assert store.carry_out(ScanItems(US, patient=True)) is Absent.UNREACHABLE, "it isn't asked again in this run"
+    assert store.carry_out(FenceItem(EU, "integers", ItemState(1, held), epoch, 0)) == 5
+    found = store.carry_out(ReadItem(EU, "integers"))
+    assert (found, found.past) == (Item(5, 2, 5, epoch, fenced=True), past)
 
 
 @pytest.mark.parametrize(
@@ -233,12 +164,14 @@ def test_the_last_integers_of_forty_epochs_are_kept(
     assert [each for each in (*before, over) if issued_in(each) not in found] == [*dropped]
 
 
-def test_every_read_is_consistent(server: Server, store: Store) -> None:
+def test_every_read_is_consistent(stack: Stack, store: Store) -> None:
+    seen: list[Any] = []
+    answer(stack, lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead"))))
     reads = [ReadItem(EU, "c"), ReadRegister("c"), ReadCopy("c"), ReadRecord(), ReadRecorded(EU, "c"), ScanItems(EU)]
     for read in reads:
         store.carry_out(read)
 
-    assert server.calls == [*[("getitem", True)] * 5, ("scan", True)]
+    assert seen == [*[("getitem", True)] * 5, ("scan", True)]
 
 
 def test_a_home_without_a_record_is_claimed_all_the_same(store: Store) -> None:
