@@ -125,11 +125,8 @@ def test_a_version_does_nothing_but_check_itself() -> None:
 @pytest.mark.parametrize(
     ("event", "has"),
     [
-        ({}, "no schedule, create, delete, back or counters"),
         ({"anything": 1}, "no schedule, create, delete, back or counters"),
-        ({"create": ["x"], "schedule": True}, "schedule and create"),
         ({"check": ASKED, "schedule": True}, "schedule and check"),
-        ({"create": ["x"], "grant": "x"}, "create and grant"),
         ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
     ],
 )

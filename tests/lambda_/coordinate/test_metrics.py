@@ -234,16 +234,6 @@ def test_a_run_that_fails_says_so(
     assert ("_aws" in found) == ("FailedRuns" in found), "a line without metrics isn't of the format"
 
 
-def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, written: Written) -> None:
-    deploy(counters=["a", "b"])
-    put_item(stack, HOME, Item(50, 1, 90, 7), "a")
-
-    with pytest.raises(CoordinatorError):
-        scheduled_run()
-    found = written.documents()[0]
-    assert (found["Failed"], found["Counters"], found["PendingRegions"]) == (1, 2, 0)
-
-
 def test_a_copy_that_a_deletion_has_yet_to_delete_is_no_lost_table() -> None:
     register = sample.register("a")
     for regions, lost in ((("a",), ["home layouts"]), ((), [])):

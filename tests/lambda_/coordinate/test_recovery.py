@@ -16,13 +16,11 @@ from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
-    delete_register,
     deploy,
     deployment,
     item,
     put_item,
     record,
-    register,
     scheduled_run,
     send,
 )
@@ -73,12 +71,6 @@ def answer_in(refused: str, above: int = 0) -> dict[str, Any]:
 def lose_home(stack: Stack) -> None:
     for table in (stack.layouts, stack.mirror):
         recreate(stack, HOME, table)
-
-
-def lose_register(stack: Stack, counter: str) -> None:
-    """Delete a counter's register and its copy by hand."""
-    delete_register(stack, counter)
-    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.mirror, Key={"counter": {"S": counter}})
 
 
 @pytest.mark.parametrize("restored", [False, True])
@@ -153,31 +145,6 @@ def test_the_same_deployment_may_drop_a_region(stack: Stack, ask: Ask) -> None:
 
     deploy(HOME, EU, recovery=answer_in(refusal(HOME, EU), status["ceiling"]))
     assert minted.everywhere(HOME, EU) > status["ceiling"]
-
-
-def test_each_lost_register_has_its_own_loss(stack: Stack, ask: Ask) -> None:
-    minted, counters = Minted(ask, "integers", "orders", "invoices"), ["integers", "orders"]
-    deploy(counters=counters)
-    create("invoices")
-    minted.everywhere()
-    layout = (EU, HOME, "ap-southeast-2")
-    lose_register(stack, "orders")
-    first = refusal(*layout, counters=counters)
-    lose_register(stack, "invoices")
-    with pytest.raises(CoordinatorError, match=r"^invoices: its register and"):
-        create("invoices")
-    losses = {line.partition(":")[0]: loss_in(line) for line in refusal(*layout, counters=counters).splitlines()}
-    assert losses == {"orders": loss_in(first), "invoices": losses["invoices"]}
-    current = register(stack)
-    assert current is not None
-    assert current.epoch == 2, "others go on"
-    minted.everywhere()
-
-    answer = {"loss": losses["orders"], "above": FIRST}
-    rest = refusal(*layout, counters=counters, recovery=answer)
-    assert loss_in(rest) == losses["invoices"]
-    deploy(*layout, counters=counters, recovery=answer_in(rest))
-    minted.everywhere()
 
 
 def test_a_region_that_never_answers_again_is_left_out(stack: Stack, ask: Ask) -> None:
