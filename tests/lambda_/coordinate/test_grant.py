@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError, TooManyCounters
 
-from tests.lambda_.coordinator_calls import (
-    ARN,
-    DEPLOYMENTS,
-    HOME,
-    create,
-    deploy,
-    register,
-    send,
-)
+from tests.lambda_.coordinator_calls import ARN, DEPLOYMENTS, HOME, create, deploy, register, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything, recreate
 

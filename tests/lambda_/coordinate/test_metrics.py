@@ -10,15 +10,7 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.metrics import (
-    NAMESPACE,
-    OF_A_REGION,
-    OF_ALARMS,
-    OF_DASHBOARD,
-    UNITS,
-    Metrics,
-    lost_tables,
-)
+from coordinate.metrics import NAMESPACE, OF_A_REGION, OF_ALARMS, OF_DASHBOARD, UNITS, Metrics, lost_tables
 from coordinate.protocol.model import Copy, Item
 from coordinate.protocol.scan import TablesScan
 

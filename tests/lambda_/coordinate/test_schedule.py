@@ -9,16 +9,7 @@ from coordinate.handler import CoordinatorError
 from coordinate.protocol.operations import ScanRegisters
 
 from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_the_run_lock, recorded, short_of_time
-from tests.lambda_.coordinator_calls import (
-    HOME,
-    REGIONS,
-    deploy,
-    deployment,
-    items,
-    record,
-    scheduled_run,
-    send,
-)
+from tests.lambda_.coordinator_calls import HOME, REGIONS, deploy, deployment, items, record, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
 
