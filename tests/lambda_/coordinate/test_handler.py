@@ -1,45 +1,16 @@
 """The coordinator's first layout, counters that are created later, floors, and what is refused."""
 
-from contextlib import suppress
-from threading import Thread
-from typing import Any
-
 import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Item
 
 from tests.lambda_.coordinate.interrupted_runs import short_of_time
-from tests.lambda_.coordinator_calls import (
-    HOME,
-    REGIONS,
-    create,
-    deploy,
-    deployment,
-    items,
-    put_item,
-    record,
-    register,
-    send,
-)
+from tests.lambda_.coordinator_calls import HOME, create, deploy, put_item, record, register, send
 from tests.lambda_.fixtures import Ask, Stack
 
 
 def integer(ask: Ask, region: str, path: str = "/") -> int:
     return ask("POST", path, region)["document"]["integer"]
-
-
-def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
-    reply = deploy()
-
-    limit = 3 * 100_000_000
-    assert items(stack) == [Item(-2, 3, limit - 2, 1), Item(-1, 3, limit - 1, 1), Item(0, 3, limit, 1)]
-    places = {region: {"offset": n, "stride": 3} for n, region in enumerate(REGIONS, 1)}
-    assert reply == {
-        "counters": {"integers": {"epoch": 1, "base": 1, "limit": limit, "regions": places, "pending": []}},
-        "created": ["integers"],
-        "pending": [],
-        "registered": 1,
-    }
 
 
 def test_counters_come_later_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
@@ -76,24 +47,3 @@ def test_several_refusals_are_told_at_once(stack: Stack) -> None:
     reconciled = register(stack, "c")
     assert reconciled is not None
     assert reconciled.regions == ("us-west-2", HOME)
-
-
-def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:
-    deploy()
-    event = deployment("us-east-1", "us-west-2")
-    done: list[dict[str, Any]] = []
-
-    def run() -> None:
-        with suppress(CoordinatorError):  # another one has taken over
-            done.append(send(event))
-
-    threads = [Thread(target=run) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert done
-    assert done == [done[0]] * len(done)
-    assert send(event) == done[0]
-    assert done[0]["counters"]["integers"]["epoch"] == 2

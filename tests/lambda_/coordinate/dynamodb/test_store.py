@@ -57,14 +57,6 @@ def test_layouts_are_recorded_once_and_what_others_write_beside_stays(stack: Sta
     assert client.get_item(TableName=stack.receipts, Key=key).get("Item", {})["other"] == {"S": "stays"}
 
 
-def test_a_receipts_table_that_is_gone_stops_nothing(stack: Stack) -> None:
-    store = Store(HOME, stack.layouts, stack.mirror, stack.counters, "no-such-table")
-
-    assert store.carry_out(ReadRecorded(HOME, "integers")) is Absent.GONE
-    assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, (HOME,)),))) is Absent.GONE
-    assert store.carry_out(ReadRegister("integers")) is None
-
-
 def test_what_is_too_large_to_be_stored_is_refused(store: Store) -> None:
     """Settings of which the record would be so large are refused by the program."""
     large = replace(RECORD, report="x" * 410_000)

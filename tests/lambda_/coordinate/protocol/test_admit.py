@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Absent, Copy, Deploy, DeploymentRecord, Item, Refused, Register
-from coordinate.protocol.operations import (
-    DescribeStream,
-    Operation,
-    ScanItems,
-    ScanRegisters,
-    WriteRecord,
-    WriteRegister,
-)
+from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, ScanRegisters, WriteRecord
 
 from global_integers_core.records import ADMITTED_KEY, Recorded
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -186,21 +179,6 @@ def test_a_register_that_cannot_be_read_is_refused_before_it_is_marked(table: st
     world.items("a")["ordrs"] = Item(1, 2, 3, 1)
 
     assert "ordrs: the item of this counter in the " in refusal(world, deployment("a"))
-
-
-@pytest.mark.parametrize("left", ["an item", "a register"])
-def test_two_runs_that_find_the_same_loss_agree_on_its_id(left: str) -> None:
-    world = with_both_lost(left)
-    world.items("a")["other"] = Item(1, 2, 3, 1)
-    late = SimulatedCoordinator(admit(deployment("a"), "late"))
-    run_to(late, WriteRegister, world.carry_out)
-    late.step(world.carry_out)
-    refusal(world, deployment("a"), "faster")
-
-    with pytest.raises(Refused) as refused:
-        late.finish(world.carry_out)
-    (loss,) = {each.lost for each in world.registers.values()}
-    assert f"recovery: {{loss: {loss}" in str(refused.value)
 
 
 @pytest.mark.parametrize("asked", [deployment("a", "b"), deployment("a", leaving=["b"])])

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.operations import MayBegin, OpenItem, Operation, ReadCopy, TakeRunLock
-from coordinate.protocol.run import ScheduledRun
+from coordinate.protocol.operations import MayBegin, OpenItem, Operation, ReadCopy, ScanRegisters, TakeRunLock
+from coordinate.protocol.run import Delete, ScheduledRun
 
 from global_integers_core.names import CHECK_COUNTER
 from proof.simulation.checks import CheckedWorld
+from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
 
 
@@ -109,3 +110,35 @@ def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
         healing.step(carry_out, lambda n: chosen % n)
     assert sorted(opened[:-1]) == ["c", "d"]
     assert opened[-1] == CHECK_COUNTER
+
+
+def test_a_region_that_never_answers_again_is_left_out_after_a_loss() -> None:
+    """The answer was admitted while it still did, so it covers what this region may mint."""
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    world.make("layouts")
+    world.make("mirror")
+    with pytest.raises(Refused) as refused:
+        deployed(world, "a", "b")
+    loss = str(refused.value).partition("{loss: ")[2].partition(",")[0]
+    answer = {"recovery": {"loss": loss, "above": 10_000}}
+    run_to(deployment(world, "ab", "answer", **answer), ScanRegisters, world.carry_out)
+    world.unreachable = {"b"}
+    with pytest.raises(Refused, match="b must answer"):
+        deployed(world, "a", "b", **answer)
+
+    deployed(world, "a", **answer)
+    assert world.mint("a") == 10_001
+
+
+def test_an_item_without_a_register_is_a_loss_and_may_be_deleted_then() -> None:
+    """A region that goes on minting it would run out without anybody being told."""
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    world.items("b")["ghost"] = world.items("b")["c"]
+
+    with pytest.raises(Refused, match=r"^ghost: .* lost, .* \(b has an item of epoch 1\)"):
+        scheduled_run(world)
+    assert world.mint("b", "ghost"), "it mints on"
+    begun(Delete(("ghost",)), "deletion").finish(world.carry_out)
+    assert scheduled_run(world).outcomes.keys() == {"c"}

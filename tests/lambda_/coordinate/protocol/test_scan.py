@@ -72,16 +72,6 @@ def test_an_unreachable_region_is_pending_and_not_urgent() -> None:
     assert tuple(found.unreconciled) == ("raised",)
 
 
-def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
-    seen = world("c")
-    for table in ("layouts", "mirror", "b"):
-        seen.spoil(table)
-
-    found = read_items(seen)
-    assert found.stray == {"ordrs": ("layouts", "mirror", "b")}
-    assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {})
-
-
 @pytest.mark.parametrize(("stray", "left"), [(True, "copy"), (True, "item"), (False, "item")])
 def test_what_is_left_of_a_counter_shows_that_it_is_lost(stray: bool, left: str) -> None:
     """What can't be read of it concerns it, then."""
