@@ -4,25 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.run_lock import RunLock
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.operations import CarryOut, Operation
 
 from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
-
-
-class Crash(Exception):
-    """The function's process ended."""
-
-
-def crash_before(kind: type[Operation], patch: pytest.MonkeyPatch) -> None:
-    """Let the coordinator end when its next operation is of this kind."""
-
-    def crash(operation: Operation) -> None:
-        if isinstance(operation, kind):
-            raise Crash
-
-    _before_each(crash, patch)
 
 
 def run_to(run: SimulatedCoordinator, kind: type[Operation], carry_out: CarryOut) -> None:
@@ -44,17 +29,14 @@ def step_all(run: SimulatedCoordinator, carry_out: CarryOut) -> None:
 def recorded(patch: pytest.MonkeyPatch) -> list[Operation]:
     """Return a list that gets every operation."""
     operations: list[Operation] = []
-    _before_each(operations.append, patch)
+    real = Store.carry_out
+
+    def carry_out(self: Store, operation: Operation) -> Any:
+        operations.append(operation)
+        return real(self, operation)
+
+    patch.setattr(Store, "carry_out", carry_out)
     return operations
-
-
-def keep_the_run_lock(patch: pytest.MonkeyPatch) -> None:
-    """Let no run give its run lock back, as if it were killed before."""
-
-    def give_back(_: RunLock) -> None:
-        pass
-
-    patch.setattr(RunLock, "give_back", give_back)
 
 
 def short_of_time(counters: int) -> Callable[[], int]:
@@ -66,13 +48,3 @@ def short_of_time(counters: int) -> Callable[[], int]:
         return left[0]
 
     return remaining
-
-
-def _before_each(do: Callable[[Operation], None], patch: pytest.MonkeyPatch) -> None:
-    real = Store.carry_out
-
-    def carry_out(self: Store, operation: Operation) -> Any:
-        do(operation)
-        return real(self, operation)
-
-    patch.setattr(Store, "carry_out", carry_out)

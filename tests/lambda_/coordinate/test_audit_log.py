@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from coordinate.log import log_change, warn_of
+from coordinate.log import log_change
 from coordinate.protocol.operations import DescribeLayouts, Operation, WriteRegister
-from coordinate.protocol.scan import TablesScan
 
 from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, record, register
@@ -67,10 +66,3 @@ def test_what_changes_nothing_is_not_logged(capsys: pytest.CaptureFixture[str]) 
     assert not carry_out(world, WriteRegister(register("a", granted=0), register("a", granted=1), admitted))
     assert not carry_out(world, WriteRegister(register("a"), register("b"), record("a", number=2).admitted))
     assert lines(capsys) == []
-
-
-def test_what_cannot_be_read_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
-    warn_of(TablesScan(stray={"ordrs": ("mirror",)}))
-
-    (line,) = lines(capsys)
-    assert (line["level"], line["phase"], line["counter"], line["tables"]) == ("WARN", "stray", "ordrs", ["mirror"])

@@ -1,12 +1,7 @@
 """An operator lists all counters: what they have minted, how fast, and where they may go on."""
 
-import time
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-import coordinate.handler
-import coordinate.listing
 import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.listing import PAGE
@@ -17,12 +12,6 @@ from tests.lambda_.fixtures import Ask, Stack
 
 def listed(**event: Any) -> dict[str, Any]:
     return send({"counters": True, **event})
-
-
-def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[float], None]) -> None:
-    """Let the coordinator do this between two looks, instead of sleeping."""
-    clock = SimpleNamespace(time=time.time, perf_counter=time.perf_counter, sleep=wait)
-    monkeypatch.setattr(coordinate.handler, "time", clock)
 
 
 def test_all_counters_are_listed_with_their_last_integers(stack: Stack, ask: Ask) -> None:
@@ -48,8 +37,8 @@ def test_a_rate_is_of_all_regions_between_two_looks(stack: Stack, ask: Ask, monk
         for region in REGIONS:
             ask("POST", "/orders?count=100", region)
 
-    monkeypatch.setattr(coordinate.listing, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    waiting(monkeypatch, wait)
+    monkeypatch.setattr("time.sleep", wait)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
 
     found = listed(rate=10)["counters"]
     assert {name: each["perSecond"] for name, each in found.items()} == {"integers": 0.0, "orders": 30.0}
@@ -59,10 +48,7 @@ def test_a_rate_is_of_all_regions_between_two_looks(stack: Stack, ask: Ask, monk
 def test_a_rate_across_epochs_is_unknown(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
 
-    def change(_: float) -> None:
-        deploy(*REGIONS[:2])
-
-    waiting(monkeypatch, change)
+    monkeypatch.setattr("time.sleep", lambda _: deploy(*REGIONS[:2]))
     found = listed(rate=1)["counters"]["integers"]
     assert (found["epoch"], found["position"], found["perSecond"]) == (2, None, None)
 
@@ -70,7 +56,7 @@ def test_a_rate_across_epochs_is_unknown(stack: Stack, monkeypatch: pytest.Monke
 def test_many_counters_come_in_pages(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
     create("a", "b", "c")
-    monkeypatch.setattr(coordinate.listing, "PAGE", 2)
+    monkeypatch.setattr("coordinate.listing.PAGE", 2)
 
     first = listed()
     assert (list(first["counters"]), first["next"]) == (["a", "b"], "b")

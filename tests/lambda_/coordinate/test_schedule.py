@@ -4,11 +4,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from aws_client.service import DynamoDB
 from coordinate.dynamodb.encoding import attributes_of
+from coordinate.dynamodb.run_lock import RunLock
 from coordinate.handler import CoordinatorError
-from coordinate.protocol.operations import ScanRegisters
 
-from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_the_run_lock, recorded, short_of_time
+from tests.lambda_.coordinate.interrupted_runs import recorded, short_of_time
 from tests.lambda_.coordinator_calls import HOME, REGIONS, deploy, deployment, items, record, scheduled_run, send
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.table_losses import everything
@@ -50,11 +51,7 @@ def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> N
 
 def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     deploy()
-    with pytest.MonkeyPatch.context() as patch:
-        crash_before(ScanRegisters, patch)
-        keep_the_run_lock(patch)
-        with pytest.raises(Crash):
-            scheduled_run()
+    assert RunLock(DynamoDB(HOME), stack.layouts, "another run").take()
 
     assert scheduled_run() == {"skipped": "another run is at work"}
     assert deploy()["registered"] == 1, "a deployment takes over"
@@ -69,7 +66,8 @@ def test_what_an_operator_writes_by_mistake_stops_nobody(stack: Stack, capsys: p
 
     reply = scheduled_run()
     assert (reply["stray"], reply["pending"]) == ({"ordrs": ["layouts", "mirror", "eu-west-1"]}, [])
-    assert '"phase": "stray", "counter": "ordrs"' in capsys.readouterr().err
+    expected = '"level": "WARN", "phase": "stray", "counter": "ordrs", "tables": ["layouts", "mirror", "eu-west-1"]'
+    assert expected in capsys.readouterr().err
     changed = deploy(*REGIONS[::-1])
     assert (changed["pending"], changed["counters"]["integers"]["epoch"]) == ([], 2)
 
