@@ -153,21 +153,13 @@ def record(stack: "Stack") -> DeploymentRecord:
     return record_of(found)
 
 
-def put_record(stack: "Stack", new: DeploymentRecord) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
-
-
 def register(stack: "Stack", counter: str = "integers") -> Register | None:
     found = _found(stack, HOME, stack.layouts, counter)
     return register_of(found) if found else None
 
 
-def put_register(stack: "Stack", new: Register) -> None:
+def put_at_home(stack: "Stack", new: DeploymentRecord | Register) -> None:
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
-
-
-def delete_register(stack: "Stack", counter: str = "integers") -> None:
-    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})
 
 
 def _found(stack: "Stack", region: str, table: str, key: str) -> dict[str, Any] | None:

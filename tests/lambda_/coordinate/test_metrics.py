@@ -22,10 +22,8 @@ from tests.lambda_.coordinator_calls import (
     delete_item,
     deploy,
     deployment,
-    make_table,
+    put_at_home,
     put_item,
-    put_record,
-    put_register,
     record,
     register,
     scheduled_run,
@@ -84,7 +82,7 @@ def seen(stack: Stack) -> Any:
 
 def run_after_a_grant(stack: Stack) -> None:
     deploy()
-    put_register(stack, replace(seen(stack), granted=NOW - 100))
+    put_at_home(stack, replace(seen(stack), granted=NOW - 100))
     scheduled_run()
 
 
@@ -140,33 +138,20 @@ def test_a_second_run_measures_the_time_between(stack: Stack, ask: Ask, written:
     assert line["WindowLeft"] == line["regions"][HOME]["WindowLeft"] == 100
 
 
-def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, written: Written) -> None:
+def test_a_lost_table_is_told_until_it_is_mended(stack: Stack, written: Written) -> None:
     deploy()
-    delete_item(stack, "eu-west-1")
+    for region, table in (("eu-west-1", "an item"), ("eu-west-1", "counters"), (HOME, "layouts"), (HOME, "mirror")):
+        if table == "an item":
+            delete_item(stack, region)
+        else:
+            recreate(stack, region, table)
+        found, then = written.of_a_run(), written.of_a_run()
+        lost = f"home {table}" if region == HOME else f"{region} counters"
+        assert (found["LostTables"], found["lost"], found["repaired"]) == (1, [lost], ["integers"])
+        assert (then["LostTables"], found["Repairs"], then["Repairs"]) == (0, 1, 0)
 
-    found = written.of_a_run()
-    assert (found["LostTables"], found["Repairs"], found["lost"]) == (1, 1, ["eu-west-1 counters"])
-    found = written.of_a_run()
-    assert (found["LostTables"], found["Repairs"]) == (0, 0)
-
-
-def test_a_deleted_table_is_lost_until_it_is_there_again(stack: Stack, written: Written) -> None:
-    deploy()
     delete(stack, "eu-west-1", stack.counters)
-    for _ in range(2):
-        assert written.of_a_run()["lost"] == ["eu-west-1 counters"]
-    make_table(stack.aws, "eu-west-1", stack.counters)
-    assert [written.of_a_run()["LostTables"] for _ in range(2)] == [1, 0], "it is another one than it was"
-
-
-@pytest.mark.parametrize("table", ["layouts", "mirror"])
-def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, written: Written) -> None:
-    deploy()
-    recreate(stack, HOME, table)
-
-    found = written.of_a_run()
-    assert (found["lost"], found["repaired"]) == ([f"home {table}"], ["integers"])
-    assert written.of_a_run()["LostTables"] == 0
+    assert [written.of_a_run()["lost"] for _ in range(2)] == [["eu-west-1 counters"]] * 2
 
 
 def test_what_was_asked_for_and_a_raised_limit_are_no_repair(stack: Stack, written: Written) -> None:
@@ -190,8 +175,8 @@ def test_what_was_asked_for_and_a_raised_limit_are_no_repair(stack: Stack, writt
 
 def test_a_change_that_is_not_finished_grows_old(stack: Stack, written: Written) -> None:
     deploy()
-    put_record(stack, replace(record(stack), reconciled=False, requested=NOW - 1000))
-    put_register(stack, replace(seen(stack), granted=0))  # so that something is left to do
+    put_at_home(stack, replace(record(stack), reconciled=False, requested=NOW - 1000))
+    put_at_home(stack, replace(seen(stack), granted=0))  # so that something is left to do
     stack.monkeypatch.setattr("coordinate.handler.RESERVE", 10**9)
 
     found = written.of_a_run()

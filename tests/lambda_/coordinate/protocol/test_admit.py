@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from coordinate.protocol import operations as op
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Absent, Copy, Deploy, DeploymentRecord, Item, Refused, Register
-from coordinate.protocol.operations import DescribeStream, Operation, ScanItems, ScanRegisters, WriteRecord
 
 from global_integers_core.records import ADMITTED_KEY, Recorded
 from proof.simulation.coordinator import SimulatedCoordinator
@@ -93,8 +93,8 @@ def test_registers_are_put_back_before_the_record(found: Any, copied: Any, expec
         elif content is not None:
             stored["c"] = content
     interrupted = SimulatedCoordinator(admit(None, "a run"))
-    run_to(interrupted, WriteRecord, world.carry_out)
-    registers = world.carry_out(ScanRegisters())
+    run_to(interrupted, op.WriteRecord, world.carry_out)
+    registers = world.carry_out(op.ScanRegisters())
     assert (registers.get("c"), world.record) == (expected, None)
 
     interrupted.finish(world.carry_out)
@@ -197,7 +197,7 @@ def test_a_first_deployment_finds_no_trace_of_a_faster_one() -> None:
     world = World()
     world.make_table("a")
     late = SimulatedCoordinator(admit(deployment("a"), "late"))
-    run_to(late, ScanItems, world.carry_out)
+    run_to(late, op.ScanItems, world.carry_out)
     assert admitted(world, deployment("a", window=5)) is not None
     world.items("a")["c"] = items_of(register("a"))["a"]
 
@@ -209,8 +209,8 @@ def test_a_layouts_table_without_a_stream_is_not_the_first_one() -> None:
     """Somebody has made it by hand, or restored it."""
     world = World()
 
-    def without_a_stream(operation: Operation) -> object:
-        return "" if isinstance(operation, DescribeStream) else world.carry_out(operation)
+    def without_a_stream(operation: op.Operation) -> object:
+        return "" if isinstance(operation, op.DescribeStream) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="in Pulumi's state"):
         SimulatedCoordinator(admit(deployment("a"), "run")).finish(without_a_stream)

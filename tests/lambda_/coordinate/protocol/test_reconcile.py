@@ -4,18 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from coordinate.protocol import operations as op
 from coordinate.protocol.epochs import begin_next_epoch, lost_register, recover
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
-from coordinate.protocol.operations import (
-    Clock,
-    DescribeTable,
-    Observation,
-    Operation,
-    ReadCopy,
-    ReadItem,
-    ReadRegister,
-    WriteRegister,
-)
 from coordinate.protocol.plan import Asked
 from coordinate.protocol.reconcile import Outcome, reconcile
 
@@ -36,19 +27,19 @@ def world_for(*regions: str, register: Register | None = None, **settings: Any) 
     return world
 
 
-def begun(world: World, observation: Observation | None = None, **asked: bool) -> SimulatedCoordinator:
+def begun(world: World, observation: op.Observation | None = None, **asked: bool) -> SimulatedCoordinator:
     assert world.record is not None
     return SimulatedCoordinator(reconcile("c", world.new_id("run"), world.record, observation, Asked(**asked)))
 
 
-def reconciled(world: World, observation: Observation | None = None) -> Outcome:
+def reconciled(world: World, observation: op.Observation | None = None) -> Outcome:
     return begun(world, observation).finish(world.carry_out)
 
 
 def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
     world = world_for("a", "b")
     first = reconciled(world)
-    stale = Observation(replace(first.register, limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
+    stale = op.Observation(replace(first.register, limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
 
     assert reconciled(world, stale) == Outcome(first.register, ())
 
@@ -56,16 +47,16 @@ def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        (ReadRegister, "c: the item of this counter in the layouts table can't be read"),
-        (ReadCopy, "c: the item of this counter in the mirror can't be read"),
-        (ReadItem, ("b",)),
+        (op.ReadRegister, "c: the item of this counter in the layouts table can't be read"),
+        (op.ReadCopy, "c: the item of this counter in the mirror can't be read"),
+        (op.ReadItem, ("b",)),
     ],
 )
-def test_what_cannot_be_read_is_refused_or_pending(kind: type[Operation], expected: str | tuple[str, ...]) -> None:
+def test_what_cannot_be_read_is_refused_or_pending(kind: type[op.Operation], expected: str | tuple[str, ...]) -> None:
     world = world_for("a", "b")
     reconciled(world)
 
-    def unreadable(operation: Operation) -> Any:
+    def unreadable(operation: op.Operation) -> Any:
         stray = isinstance(operation, kind) and getattr(operation, "region", "b") == "b"
         return Absent.STRAY if stray else world.carry_out(operation)
 
@@ -90,8 +81,8 @@ def test_nothing_is_begun_without_a_record(found: DeploymentRecord | None, delet
 def test_no_run_goes_on_for_ever() -> None:
     world = world_for("a")
 
-    def always_late(operation: Operation) -> Any:
-        return False if isinstance(operation, WriteRegister) else world.carry_out(operation)
+    def always_late(operation: op.Operation) -> Any:
+        return False if isinstance(operation, op.WriteRegister) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="c: other runs were faster 100 times"):
         begun(world).finish(always_late)
@@ -124,18 +115,18 @@ def test_what_is_lost_goes_on_only_if_every_fence_is_in_the_table_that_was_found
     answered = replace(record("a", "b"), answered="loss-1", above=10_000)
     found: dict[str, str | Absent] = {"a": "a 1", "b": Absent.UNREACHABLE}
 
-    def carry_out(operation: Operation) -> Any:
+    def carry_out(operation: op.Operation) -> Any:
         match operation:
-            case DescribeTable():
+            case op.DescribeTable():
                 return described if operation.region == "b" else "a 1"
-            case Clock():
+            case op.Clock():
                 return NOW
-            case ReadItem():
+            case op.ReadItem():
                 return items_of(lost)[operation.region]
             case _:
                 return 600  # the ceiling of a fence
 
-    steps = recover(lost, answered, Observation(lost, items_of(lost), found, NOW))
+    steps = recover(lost, answered, op.Observation(lost, items_of(lost), found, NOW))
     assert SimulatedCoordinator(steps).finish(carry_out) is None
 
 
@@ -156,7 +147,7 @@ def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     item = items_of(busy)["a"]
     world.items("a")["c"] = replace(item, issued=item.issued + used)
     seen = before if isinstance(before, Absent) else replace(item, issued=item.issued + before)
-    found = Observation(busy, {"a": seen}, {"a": "a 1"}, NOW - 2)
+    found = op.Observation(busy, {"a": seen}, {"a": "a 1"}, NOW - 2)
     changing = begin_next_epoch(busy, record("b", window=1000), found, doubted=False)
     SimulatedCoordinator(changing).finish(world.carry_out)
 

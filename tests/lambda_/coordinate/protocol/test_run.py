@@ -4,8 +4,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.operations import MayBegin, OpenItem, Operation, ReadCopy, ScanRegisters, TakeRunLock
 from coordinate.protocol.run import Delete, ScheduledRun
 
 from global_integers_core.names import CHECK_COUNTER
@@ -18,8 +18,8 @@ def refused(world: CheckedWorld, **settings: Any) -> list[str]:
     """Deploy x alone, which is unreachable as soon as the deployment was admitted. Return the refusal's lines."""
     world.make_table("x")
 
-    def carry_out(operation: Operation) -> Any:
-        world.unreachable |= {"x"} if isinstance(operation, TakeRunLock) else set()
+    def carry_out(operation: op.Operation) -> Any:
+        world.unreachable |= {"x"} if isinstance(operation, op.TakeRunLock) else set()
         return world.carry_out(operation)
 
     with pytest.raises(Refused, match="none of x answers") as said:
@@ -48,8 +48,8 @@ def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     scheduled_run(world)  # writes the copies
     world.record_copy = None
 
-    def out_of_time(operation: Operation) -> Any:
-        return False if isinstance(operation, MayBegin) else world.carry_out(operation)
+    def out_of_time(operation: op.Operation) -> Any:
+        return False if isinstance(operation, op.MayBegin) else world.carry_out(operation)
 
     with pytest.raises(Refused, match="0 of 1 counters are done; time ran out"):
         deployment(world, "ba", "second").finish(out_of_time)
@@ -83,8 +83,8 @@ def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
     deployed(world, "a", "b")
     world.record_copy = None
 
-    def unreadable(operation: Operation) -> Any:
-        return Absent.STRAY if isinstance(operation, ReadCopy) else world.carry_out(operation)
+    def unreadable(operation: op.Operation) -> Any:
+        return Absent.STRAY if isinstance(operation, op.ReadCopy) else world.carry_out(operation)
 
     del world.copies["c"]
     with pytest.raises(Refused, match="can't be read"):
@@ -100,8 +100,8 @@ def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
     world.lose("b", "recreated", Random(0))
     opened: list[str] = []
 
-    def carry_out(operation: Operation) -> Any:
-        if isinstance(operation, OpenItem) and operation.region == "b":
+    def carry_out(operation: op.Operation) -> Any:
+        if isinstance(operation, op.OpenItem) and operation.region == "b":
             opened.append(operation.counter)
         return world.carry_out(operation)
 
@@ -122,7 +122,7 @@ def test_a_region_that_never_answers_again_is_left_out_after_a_loss() -> None:
         deployed(world, "a", "b")
     loss = str(refused.value).partition("{loss: ")[2].partition(",")[0]
     answer = {"recovery": {"loss": loss, "above": 10_000}}
-    run_to(deployment(world, "ab", "answer", **answer), ScanRegisters, world.carry_out)
+    run_to(deployment(world, "ab", "answer", **answer), op.ScanRegisters, world.carry_out)
     world.unreachable = {"b"}
     with pytest.raises(Refused, match="b must answer"):
         deployed(world, "a", "b", **answer)
