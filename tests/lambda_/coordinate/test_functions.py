@@ -39,6 +39,8 @@ def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> 
         alias = MINT.alias(EU)
 
     assert alias == Alias("7", "3f", "", alias.since if alias else "", "6", proven=True, revision="r")
+    with aws_lambda(monkeypatch, refusal(404, "ResourceNotFoundException")):
+        assert MINT.alias(EU) is None
     assert server.requests[0].raw.startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
     assert b"/eu-west-1/lambda/aws4_request" in server.requests[0].raw
 
@@ -52,11 +54,6 @@ def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPat
     assert first[0].startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
     wanted = {"FunctionVersion": "8", "Description": "why"}
     assert [json.loads(body) for _, _, body in (first, second)] == [{**wanted, "RevisionId": "r"}, wanted]
-
-
-def test_there_may_be_no_alias(monkeypatch: pytest.MonkeyPatch) -> None:
-    with aws_lambda(monkeypatch, refusal(404, "ResourceNotFoundException")):
-        assert MINT.alias(EU) is None
 
 
 @pytest.mark.parametrize(

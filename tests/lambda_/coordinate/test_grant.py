@@ -13,10 +13,9 @@ from tests.lambda_.table_losses import everything, recreate
 ALIAS = f"{ARN}:minting"
 
 
-@pytest.mark.parametrize("before", [400, 700])
-def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stack, ask: Ask, before: int) -> None:
+def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stack, ask: Ask) -> None:
     deploy(window=1000)
-    ask("POST", f"/?count={before}")
+    ask("POST", "/?count=400")
     assert ask("POST", "/?count=20000")["statusCode"] == 503
 
     replies = [send({"grant": "integers", "count": 20_000}, invoked=ALIAS) for _ in range(2)]
@@ -36,15 +35,13 @@ def test_callers_create_counters_up_to_a_bound_and_operators_more(
     send({"create": ["orders"]}, invoked=ALIAS)
     before = everything(stack)
 
-    with pytest.raises(
-        TooManyCounters, match=r"^invoices: callers may create counters only while there are fewer than 2"
-    ):
-        send({"create": ["invoices"]}, invoked=ALIAS)
+    for names in (["invoices"], ["invoices", "orders", "tickets"]):
+        with pytest.raises(TooManyCounters, match=r"^invoices: callers may create counters only .* fewer than 2"):
+            send({"create": names}, invoked=ALIAS)
     assert everything(stack) == before
     recreate(stack, HOME, stack.layouts)
-    for names in (["invoices"], ["orders", "invoices", "tickets"]):  # what only the mirror has counts too
-        with pytest.raises(TooManyCounters):
-            send({"create": names}, invoked=ALIAS)
+    with pytest.raises(TooManyCounters):  # what only the mirror has counts too
+        send({"create": ["invoices"]}, invoked=ALIAS)
     assert send({"create": ["orders"]}, invoked=ALIAS)["created"] == [], "it exists"
 
     assert create("invoices")["created"] == ["invoices"]

@@ -6,19 +6,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from coordinate import functions as real
 from coordinate.events import Check, Release
-from coordinate.functions import Alias, AliasError, Ask, Functions, MintResponse, alias_of, described, described_back
-from coordinate.protocol.model import DeploymentRecord, Refused
-from coordinate.protocol.operations import (
-    DescribeLayouts,
-    DescribeMirror,
-    ReadAdmitted,
-    ReadItem,
-    ReadRecord,
-    ReadRecorded,
-    ReadRegister,
+from coordinate.functions import (
+    Alias,
+    AliasError,
+    Ask,
+    Functions,
+    MintResponse,
+    alias_of,
+    answer_of,
+    described,
+    described_back,
 )
+from coordinate.protocol import operations as op
+from coordinate.protocol.model import DeploymentRecord, Refused
 from coordinate.release import back, check_version, release
 from mint.api.problems import missing
 from mint.api.reply import problem_response
@@ -29,12 +30,9 @@ from tests.lambda_.coordinate.sample_records import desired
 REGIONS = ("a", "b", "c")
 ASKED = Check("a", "integers", "7", "1+f", "new")
 URL = "https://abc.lambda-url.a.on.aws/"
-NO_COUNTER = real.answer_of(problem_response(missing("-check"), "a"))
-NO_HEALTH = real.answer_of(problem_response(missing("integers", in_health_check=True), "a"))
 GOOD = {
-    "/-/health": NO_HEALTH,
-    "/-check": NO_COUNTER,
-    "/-/status": MintResponse("200", 200, {"version": "1+f", "build": "new"}),
+    "/-/health": answer_of(problem_response(missing("integers", in_health_check=True), "a")),
+    "/-check": answer_of(problem_response(missing("-check"), "a")),
 }
 BROKEN = MintResponse("an error of the function: Runtime.ImportModuleError: no module", log="Traceback: no module")
 
@@ -54,15 +52,12 @@ class InMemory(Functions):
         self._clock = iter(range(10_000))
 
     def ask(self, region: str, qualifier: str) -> Ask:
-        return self._asked(region, qualifier)
+        self.asked.append((region, qualifier))
+        good = {**GOOD, "/-/status": MintResponse("200", 200, {"version": "1+f", "build": self.build})}
+        return lambda _method, path: BROKEN if qualifier in self.broken else good[path]
 
     def ask_url(self, region: str, url: str) -> Ask:
-        return self._asked(region, url)
-
-    def _asked(self, region: str, way: str) -> Ask:
-        self.asked.append((region, way))
-        good = {**GOOD, "/-/status": MintResponse("200", 200, {"version": "1+f", "build": self.build})}
-        return lambda _method, path: BROKEN if way in self.broken else good[path]
+        return self.ask(region, url)
 
     def alias(self, region: str, name: str = LIVE_ALIAS) -> Alias | None:
         self._reach(region)
@@ -91,13 +86,12 @@ RECORD = DeploymentRecord("layouts 1", "1/0", 1, "", 0, desired(*REGIONS), recon
 def tables(record: DeploymentRecord | None = RECORD, item: Any = None, recorded: Any = None) -> Any:
     """Return what carries out the reads of tables without counters."""
     answers: dict[type, Any] = {
-        ReadRegister: None,
-        ReadItem: item,
-        ReadRecorded: recorded,
-        ReadAdmitted: record and record.admitted,
-        ReadRecord: record,
-        DescribeLayouts: "layouts 1",
-        DescribeMirror: "mirror 1",
+        op.ReadItem: item,
+        op.ReadRecorded: recorded,
+        op.ReadAdmitted: record and record.admitted,
+        op.ReadRecord: record,
+        op.DescribeLayouts: "layouts 1",
+        op.DescribeMirror: "mirror 1",
     }
 
     def carry_out(operation: object) -> Any:

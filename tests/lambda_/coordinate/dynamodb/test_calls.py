@@ -1,4 +1,4 @@
-"""Answers that threads share, and the condition by which one record replaces another."""
+"""Answers that threads share."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +8,6 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.calls import Shared
-from coordinate.dynamodb.store import replacement
-from coordinate.protocol.model import Admitted, Claim
-
-from global_integers_core.records import ADMITTED_KEY
 
 SECONDS = 60  # nothing waits for their end
 
@@ -52,26 +48,3 @@ def test_an_error_is_everybodys_and_only_of_one_call(failure: type[BaseException
         with pytest.raises(failure):
             shared.ask()
     assert [shared.ask() for _ in range(2)] == [7, 7], "threads that ask together share a call"
-
-
-KEY = {"counter": {"S": ADMITTED_KEY}}
-NEW, ITEM = Admitted("id", "b"), {**KEY, "layoutsId": {"S": "id"}, "token": {"S": "b"}}
-
-
-def test_what_was_not_there_must_still_not_be_there() -> None:
-    assert replacement("t", None, NEW) == {
-        "TableName": "t",
-        "Item": ITEM,
-        "ConditionExpression": "attribute_not_exists(#counter)",
-        "ExpressionAttributeNames": {"#counter": "counter"},
-    }
-
-
-def test_a_replacement_compares_every_attribute() -> None:
-    assert replacement("t", Claim("r", token="a"), NEW) == {
-        "TableName": "t",
-        "Item": ITEM,
-        "ConditionExpression": "#home = :home AND #token = :token AND attribute_not_exists(#layoutsId)",
-        "ExpressionAttributeNames": {"#home": "home", "#token": "token", "#layoutsId": "layoutsId"},
-        "ExpressionAttributeValues": {":home": {"S": "r"}, ":token": {"S": "a"}},
-    }

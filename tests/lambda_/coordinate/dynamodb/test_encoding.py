@@ -114,7 +114,3 @@ def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], obje
 )
 def test_a_register_of_other_regions_than_tables_is_stray(wrong: dict[str, Any]) -> None:
     assert decoded(register_of, {**attributes_of(register("a")), **wrong}) is Absent.STRAY
-
-
-def test_what_no_write_compares_is_no_part_of_what_an_item_is() -> None:
-    assert Item(1, 1, 1, 2) == Item(1, 1, 1, 2, past=(1, 1))

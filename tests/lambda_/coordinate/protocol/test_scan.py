@@ -62,16 +62,6 @@ def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     assert tuple(read_items(seen).unreconciled) == ("fenced", "old", "middle", "young")
 
 
-def test_an_unreachable_region_is_pending_and_not_urgent() -> None:
-    seen = world("c", "raised")
-    change(seen, "a", "raised", ceiling=700)
-    seen.unreachable = {"b"}
-
-    found = read_items(seen)
-    assert found.reconciled["c"].pending == ("b",)
-    assert tuple(found.unreconciled) == ("raised",)
-
-
 @pytest.mark.parametrize(("stray", "left"), [(True, "copy"), (True, "item"), (False, "item")])
 def test_what_is_left_of_a_counter_shows_that_it_is_lost(stray: bool, left: str) -> None:
     """What can't be read of it concerns it, then."""
