@@ -15,7 +15,7 @@ from coordinate.dynamodb.encoding import (
     record_of,
     register_of,
 )
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Recovery, Register, desired_state_of
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Register
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,18 +71,6 @@ def test_an_item_is_read_as_it_was_written(item: Item) -> None:
 
     assert astuple(item_of(values)) == astuple(item)
     assert ("fenced" in values, "held" in values) == (item.fenced, bool(item.held)), "conditions test for these"
-
-
-def test_a_desired_state_is_known_by_its_text() -> None:
-    asked = desired("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, scheduleMinutes=2)
-
-    assert desired_state_of(asked.text) == asked
-    assert (asked.regions, asked.leaving, asked.schedule_minutes) == (("a", "b"), ("d",), 2)
-    assert [asked.floor(counter) for counter in ("orders", "c")] == [5, 7]
-    assert desired("a").floor("c") == 0
-    assert desired("a", floors={"c": 9}) != desired("a")
-    answers = [desired("a", recovery=recovery).recovery for recovery in ({}, {"loss": "l", "above": 0})]
-    assert answers == [None, Recovery("l", 0)]
 
 
 FINE = {"issued": {"N": "7"}, "stride": {"N": "3"}, "ceiling": {"N": "9"}, "epoch": {"N": "1"}}

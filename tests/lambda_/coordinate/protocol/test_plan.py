@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, End, Hold, Lost, Reconciled, Step, plan, used_by
+from coordinate.protocol.plan import Apply, Change, End, Gone, Hold, Lost, Reconciled, Step, plan, used_by
 from coordinate.protocol.plan import raised as with_a_higher_limit
 
 from global_integers_core.lattice import MAX_INTEGER
@@ -26,7 +26,7 @@ def step(
     """Return the step where every region follows the register, except for these items and ids."""
     regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
     nothing: dict[str, Any] = dict.fromkeys(regions)
-    present = {**nothing, **items_of(register), **(items or {})}
+    present = {**nothing, **(items_of(register) if register.regions else {}), **(items or {})}
     return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now)
 
 
@@ -41,11 +41,15 @@ def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
     return {"a": replace(item, issued=item.issued + used * item.stride)}
 
 
+HELD = Item(500, 2, 500, 3, fenced=True, held=DELETED)
+GONE = replace(register(limit=500), counter="deleted")
+LOST = replace(GONE, limit=0, lost="loss-1")
 UNJOINED = replace(REGISTER, ids=("a 1", None))
 LEAVING = record("a", "b", leaving=["d"])
 OLD = Item(40, 3, 400, 2)
 BEFORE = [
-    changed("b", ceiling=400, issued=400, **state) for state in ({"epoch": 2}, {"held": "another run", "fenced": True})
+    changed("b", ceiling=400, issued=400, epoch=2),
+    changed("b", ceiling=400, issued=400, held="another run", fenced=True),
 ]
 QUARTER = issued(WINDOW // 4 + 1)["a"].issued
 RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lately=WINDOW // 4 + 1)
@@ -68,6 +72,26 @@ RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lat
         # The limit is raised when a quarter is used.
         ({"items": issued(WINDOW // 4 - 1)}, Reconciled(())),
         ({"items": issued(WINDOW // 4 + 1), "now": NOW + 86_400}, Change(RAISED)),
+        # A deleted counter is no work once its items are held. Of a lost one, nothing is asked for.
+        ({"register": GONE, "items": {"a": HELD, "b": HELD}}, Gone()),
+        ({"register": GONE, "items": {"a": HELD, "b": replace(HELD, held="")}}, Apply(hold=("b",))),
+        ({"register": GONE, "items": {"a": HELD, "b": replace(HELD, held="a run's")}}, Apply(hold=("b",))),
+        ({"register": GONE, "items": {"a": HELD, "b": None}}, Apply(hold=("b",))),  # this table shows no limit
+        ({"register": GONE, "items": {"a": HELD, "b": replace(HELD, ceiling=501)}}, Change(replace(GONE, limit=501))),
+        ({"register": LOST, "items": {"a": HELD, "b": HELD}}, Gone()),
+        ({"register": LOST, "items": {"a": HELD, "b": None}}, Gone()),
+        # Answered, it gets its limit: whoever creates it again may not see the items any more.
+        *[
+            (
+                {
+                    "register": LOST,
+                    "record": replace(ASKED, answered="loss-1", above=above),
+                    "items": dict.fromkeys("ab", HELD),
+                },
+                Change(replace(LOST, epoch=4, limit=max(500, above), lost="")),
+            )
+            for above in (7, 9_999)
+        ],
         # A leaving region is closed at this epoch.
         ({"record": LEAVING, "items": {"d": OLD}}, Apply(close=("d",))),
         ({"record": LEAVING, "items": {"d": replace(OLD, fenced=True)}}, Apply(close=("d",))),
@@ -88,17 +112,6 @@ RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lat
 )
 def test_what_is_found_decides_the_next_step(found: dict[str, Any], expected: Step) -> None:
     assert step(**found) == expected
-
-
-@pytest.mark.parametrize("above", [7, 9_999])
-def test_a_deleted_counter_that_was_lost_gets_its_limit_at_once(above: int) -> None:
-    """Whoever creates it again may not see the items any more."""
-    lost = replace(REGISTER, regions=(), ids=(), limit=0, lost="loss-1")
-    held = {region: Item(n, 2, n, 2, fenced=True, held=DELETED) for region, n in (("a", 8), ("b", 605))}
-
-    found = plan(lost, replace(ASKED, answered="loss-1", above=above), held, ids_of("a", "b"), NOW)
-    assert isinstance(found, Change)
-    assert (found.register.lost, found.register.limit) == ("", max(605, above))
 
 
 @pytest.mark.parametrize("count", [0, WINDOW - 100, WINDOW, 50 * WINDOW])

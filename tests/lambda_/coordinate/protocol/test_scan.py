@@ -7,7 +7,6 @@ import pytest
 from coordinate.protocol.model import Copy, Item, Register
 from coordinate.protocol.scan import TablesScan, scan_tables
 
-from global_integers_core.names import DELETED
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
@@ -75,33 +74,3 @@ def test_what_is_left_of_a_counter_shows_that_it_is_lost(stray: bool, left: str)
 
     found = read_items(seen, counters=["c"])
     assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {"ordrs": None})
-
-
-@pytest.mark.parametrize(
-    ("changes", "item", "work"),
-    [
-        ({}, {}, False),
-        ({}, {"held": ""}, True),
-        ({}, {"held": "a run's"}, True),
-        ({}, {"ceiling": 501}, True),  # a restored table has brought it back
-        ({}, None, True),  # this table shows no limit
-        ({"lost": "loss-1"}, {}, False),  # nobody asks for it
-        ({"lost": "loss-1"}, None, False),  # nobody knows it
-    ],
-)
-def test_a_deleted_counter_is_no_work_once_its_items_are_held(
-    changes: dict[str, Any], item: dict[str, Any] | None, work: bool
-) -> None:
-    seen = world("c")
-    deleted = register(epoch=4, limit=500, counter="deleted", **changes)
-    seen.registers["deleted"] = deleted
-    seen.copies["deleted"] = Copy(deleted, "mirror 1")
-    held = Item(500, 2, 500, 4, fenced=True, held=DELETED)
-    seen.items("a")["deleted"] = held
-    if item is not None:
-        seen.items("b")["deleted"] = replace(held, **item)
-
-    found = read_items(seen, counters=["c"])
-    assert ({*found.reconciled}, "deleted" in found.unreconciled) == ({"c"}, work)
-    assert "deleted" not in found.registers
-    assert "deleted" in read_items(seen, counters=["c", "deleted"]).unreconciled, "it is created again"
