@@ -13,7 +13,7 @@ from tests.lambda_.table_losses import everything, recreate
 ALIAS = f"{ARN}:minting"
 
 
-def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stack, ask: Ask) -> None:
+def test_a_block_is_granted_that_is_larger_than_the_window(stack: Stack, ask: Ask) -> None:
     deploy(window=1000)
     ask("POST", "/?count=400")
     assert ask("POST", "/?count=20000")["statusCode"] == 503
@@ -27,9 +27,7 @@ def test_a_block_is_granted_whatever_the_window_and_whatever_is_left(stack: Stac
     assert ask("POST", "/?count=20000")["statusCode"] == 200
 
 
-def test_callers_create_counters_up_to_a_bound_and_operators_more(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_callers_create_counters_up_to_a_bound(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy(HOME)
     monkeypatch.setenv("MAX_COUNTERS", "2")
     send({"create": ["orders"]}, invoked=ALIAS)
@@ -67,7 +65,7 @@ def test_an_event_that_is_no_object_is_refused(stack: Stack, event: Any) -> None
         ({"schedule": True}, ARN, []),
     ],
 )
-def test_nobody_behind_the_alias_sets_off_an_alarm_on_the_schedule(
+def test_no_caller_sets_off_an_alarm_on_the_schedule(
     stack: Stack, capsys: pytest.CaptureFixture[str], event: dict[str, Any], invoked: str, runs: list[tuple[str, int]]
 ) -> None:
     deploy(HOME)

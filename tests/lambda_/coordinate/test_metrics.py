@@ -211,7 +211,7 @@ def test_a_run_that_fails_says_so(
     assert ("_aws" in found) == ("FailedRuns" in found), "a line without metrics isn't of the format"
 
 
-def test_a_copy_that_a_deletion_has_yet_to_delete_is_no_lost_table() -> None:
+def test_a_copy_of_a_deleted_counter_is_no_lost_table() -> None:
     register = sample.register("a")
     for regions, lost in ((("a",), ["home layouts"]), ((), [])):
         copy = Copy(replace(register, regions=regions, ids=()), "mirror 1")

@@ -180,7 +180,7 @@ def test_what_callers_reach_is_checked_once_more(broken: str, way: str) -> None:
     assert "docs/operations.md#the-way-back" in said
 
 
-def test_a_region_that_leaves_is_moved_unchecked_and_not_waited_for(clock: list[float]) -> None:
+def test_a_region_that_leaves_is_moved_unchecked_or_left(clock: list[float]) -> None:
     for functions, reply, version in (
         (InMemory(broken=["7", "live"]), {"released": "a"}, "7"),
         (InMemory(down=["a"]), {"unmoved": "a"}, "5"),

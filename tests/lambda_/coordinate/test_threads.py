@@ -81,7 +81,7 @@ def test_batches_are_answered_in_their_order() -> None:
     assert drive_all([], answer) == []
 
 
-def test_calls_of_a_batch_and_of_all_counters_happen_at_the_same_time() -> None:
+def test_calls_of_a_batch_and_of_all_counters_run_together() -> None:
     together, names = Barrier(COUNTERS), [f"c{number}" for number in range(COUNTERS)]
 
     def wait(operation: Operation) -> str:

@@ -51,7 +51,7 @@ def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack) -> No
         assert scheduled_run()["pending"] == []
 
 
-def test_a_first_deployment_waits_until_all_regions_accept_its_role(stack: Stack) -> None:
+def test_a_first_deployment_waits_until_regions_accept_its_role(stack: Stack) -> None:
     event, refusals = deployment(HOME, EU), repeat(SIGNERS["UnrecognizedClientException"], 60)
     answer(stack, lambda region, _operation, _request: next(refusals, None) if region == EU else None)
 

@@ -217,7 +217,7 @@ def test_a_throttled_scan_leaves_the_items(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("in_between", "most"), [(1, TOGETHER), (TOGETHER - 1, MOST_THROTTLED)])
-def test_a_region_of_which_many_items_are_throttled_is_unreachable(in_between: int, most: int) -> None:
+def test_a_region_that_throttles_many_items_is_unreachable(in_between: int, most: int) -> None:
     """Some together, or more of them although others answer in between."""
     regions = Reachability()
     for number in range(most):

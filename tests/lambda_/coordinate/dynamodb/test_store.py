@@ -28,7 +28,7 @@ def store(stack: Stack) -> Store:
     return Store(HOME, stack.layouts, stack.mirror, stack.counters, stack.receipts)
 
 
-def test_layouts_are_recorded_once_and_what_others_write_beside_stays(stack: Stack, store: Store) -> None:
+def test_layouts_are_recorded_once_and_nothing_beside_is_lost(stack: Stack, store: Store) -> None:
     client = stack.aws.client("dynamodb", EU)
     key = {"receipt": {"S": "integers/layouts"}}
     client.put_item(TableName=stack.receipts, Item={**key, "other": {"S": "stays"}})

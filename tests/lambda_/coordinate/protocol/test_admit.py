@@ -170,7 +170,7 @@ def test_with_both_lost_whatever_is_left_is_named(left: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["layouts", "mirror"])
-def test_a_register_that_cannot_be_read_is_refused_before_it_is_marked(table: str) -> None:
+def test_a_register_that_cannot_be_read_is_not_marked(table: str) -> None:
     """It is a counter's if anything else shows one; otherwise nobody's."""
     world = with_both_lost("an item")
     world.spoil(table)

@@ -142,7 +142,7 @@ def test_twice_the_block_is_granted_that_was_asked_for(count: int) -> None:
         (10 * 86_400, WINDOW),
     ],
 )
-def test_a_window_lasts_for_a_day_s_use_and_for_a_minute_of_a_burst(seconds: int, window: int) -> None:
+def test_a_window_lasts_for_a_day_or_a_minute_of_a_burst(seconds: int, window: int) -> None:
     raised = step(replace(REGISTER, lately=600), items=issued(900), now=NOW + seconds)
 
     assert isinstance(raised, Change)

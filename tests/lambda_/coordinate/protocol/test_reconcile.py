@@ -36,7 +36,7 @@ def reconciled(world: World, observation: op.Observation | None = None) -> Outco
     return begun(world, observation).finish(world.carry_out)
 
 
-def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
+def test_what_a_scan_found_of_another_register_is_read_again() -> None:
     world = world_for("a", "b")
     first = reconciled(world)
     stale = op.Observation(replace(first.register, limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
@@ -109,7 +109,7 @@ def test_a_copy_is_ahead_if_it_is_later_in_the_same_table(changes: dict[str, Any
 
 
 @pytest.mark.parametrize("described", [Absent.UNREACHABLE, "b 2"])
-def test_what_is_lost_goes_on_only_if_every_fence_is_in_the_table_that_was_found(described: str | Absent) -> None:
+def test_what_is_lost_goes_on_only_if_every_fence_counts(described: str | Absent) -> None:
     """A table that can't be described has no id, and a register that named it would take any other one for lost."""
     lost = register("a", "b", lost="loss-1")
     answered = replace(record("a", "b"), answered="loss-1", above=10_000)

@@ -57,7 +57,7 @@ def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     assert world.record_copy.original.desired.regions == ("b", "a")
 
 
-def test_what_is_nobodys_does_not_keep_the_mirror_from_being_whole() -> None:
+def test_what_is_nobodys_leaves_the_mirror_whole() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     world.spoil("mirror")
@@ -112,7 +112,7 @@ def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
     assert opened[-1] == CHECK_COUNTER
 
 
-def test_a_region_that_never_answers_again_is_left_out_after_a_loss() -> None:
+def test_a_region_that_never_answers_again_is_left_out() -> None:
     """The answer was admitted while it still did, so it covers what this region may mint."""
     world = CheckedWorld()
     deployed(world, "a", "b")
@@ -131,7 +131,7 @@ def test_a_region_that_never_answers_again_is_left_out_after_a_loss() -> None:
     assert world.mint("a") == 10_001
 
 
-def test_an_item_without_a_register_is_a_loss_and_may_be_deleted_then() -> None:
+def test_an_item_without_a_register_is_a_loss() -> None:
     """A region that goes on minting it would run out without anybody being told."""
     world = CheckedWorld()
     deployed(world, "a", "b")

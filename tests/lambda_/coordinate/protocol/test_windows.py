@@ -28,10 +28,11 @@ CURVES: dict[str, Callable[[int], float]] = {
 
 @pytest.mark.parametrize("daily", [10, 700, 20_000, 86_400_000])
 @pytest.mark.parametrize("curve", CURVES)
-def test_a_loss_skips_two_days_use_and_a_region_mints_for_half_a_day_without_the_home_region(
-    curve: str, daily: int
-) -> None:
-    """Any loss, at any moment of a usual day. 1,000 a second is 86,400,000 a day."""
+def test_a_loss_skips_two_days_use_at_most(curve: str, daily: int) -> None:
+    """Any loss, at any moment of a usual day. And a region mints for half a day without the home region.
+
+    1,000 a second is 86,400,000 a day.
+    """
     asked = record("a", window=LEAST)
     present = replace(register("a"), base=1, limit=LEAST, window=LEAST)
     used = [daily / 1440 * CURVES[curve](minute) for minute in range(1440)]
@@ -53,7 +54,7 @@ def test_a_loss_skips_two_days_use_and_a_region_mints_for_half_a_day_without_the
 
 
 @pytest.mark.parametrize("window", [1, LEAST, 5000])
-def test_a_counter_at_rest_has_its_window_without_the_home_region(window: int) -> None:
+def test_a_counter_at_rest_has_its_window_without_the_home(window: int) -> None:
     world = CheckedWorld()
     deployed(world, "a", "b", "c", window=window)
     minted = 0
