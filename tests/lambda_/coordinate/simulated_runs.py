@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from coordinate.protocol.model import Deploy
+from coordinate.protocol.operations import CarryOut, Operation
 from coordinate.protocol.run import Run, RunResult, ScheduledRun, run
 
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.deployments import decoded, desired
+from proof.simulation.world import World
 
 
 def begun(request: Run, name: str) -> SimulatedCoordinator:
@@ -30,3 +32,15 @@ def deployed(world: CheckedWorld, *regions: str, **settings: Any) -> RunResult:
 
 def scheduled_run(world: CheckedWorld, name: str = "schedule") -> RunResult:
     return begun(ScheduledRun(), name).finish(world.carry_out)
+
+
+def world_with(*regions: str, **settings: Any) -> CheckedWorld:
+    """Return a world in which these regions are deployed."""
+    world = CheckedWorld()
+    deployed(world, *regions, **settings)
+    return world
+
+
+def answering(world: World, kind: type[Operation], answer: object) -> CarryOut:
+    """Return what carries out all operations but those of one kind, which get this answer."""
+    return lambda operation: answer if isinstance(operation, kind) else world.carry_out(operation)

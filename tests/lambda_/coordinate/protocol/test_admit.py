@@ -13,6 +13,7 @@ from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
 from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.sample_records import NOW, desired, items_of, record, register
+from tests.lambda_.coordinate.simulated_runs import answering
 
 
 def deployment(*regions: str, follows: str = "", **settings: object) -> Deploy:
@@ -208,9 +209,5 @@ def test_a_first_deployment_finds_no_trace_of_a_faster_one() -> None:
 def test_a_layouts_table_without_a_stream_is_not_the_first_one() -> None:
     """Somebody has made it by hand, or restored it."""
     world = World()
-
-    def without_a_stream(operation: op.Operation) -> object:
-        return "" if isinstance(operation, op.DescribeStream) else world.carry_out(operation)
-
     with pytest.raises(Refused, match="in Pulumi's state"):
-        SimulatedCoordinator(admit(deployment("a"), "run")).finish(without_a_stream)
+        SimulatedCoordinator(admit(deployment("a"), "run")).finish(answering(world, op.DescribeStream, ""))

@@ -8,7 +8,7 @@ from coordinate.protocol.operations import MayBegin, Operation, RecordLayouts
 from coordinate.protocol.run import ScheduledRun
 
 from proof.simulation.checks import CheckedWorld
-from tests.lambda_.coordinate.simulated_runs import begun, deployed, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, scheduled_run, world_with
 
 
 def test_a_region_that_leaves_has_the_past_too() -> None:
@@ -25,8 +25,7 @@ def test_a_region_that_leaves_has_the_past_too() -> None:
 
 @pytest.mark.parametrize(("interrupted", "answer"), [(MayBegin, False), (RecordLayouts, Absent.UNREACHABLE)])
 def test_what_is_recorded_again_is_complete_or_repeated(interrupted: type[Operation], answer: object) -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b", counters=["c", "d", "e"])
+    world = world_with("a", "b", counters=["c", "d", "e"])
     world.make("receipts a")
     seen: list[Operation] = []
 

@@ -14,6 +14,7 @@ from global_integers_core.names import DELETED
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
+from tests.lambda_.coordinate.simulated_runs import answering
 
 
 def world_for(*regions: str, register: Register | None = None, **settings: Any) -> World:
@@ -80,12 +81,8 @@ def test_nothing_is_begun_without_a_record(found: DeploymentRecord | None, delet
 
 def test_no_run_goes_on_for_ever() -> None:
     world = world_for("a")
-
-    def always_late(operation: op.Operation) -> Any:
-        return False if isinstance(operation, op.WriteRegister) else world.carry_out(operation)
-
     with pytest.raises(Refused, match="c: other runs were faster 100 times"):
-        begun(world).finish(always_late)
+        begun(world).finish(answering(world, op.WriteRegister, False))
 
 
 JOINING = register("a", "b", ids=("a 1", None))

@@ -11,7 +11,7 @@ from coordinate.protocol.run import Delete, ScheduledRun
 from global_integers_core.names import CHECK_COUNTER
 from proof.simulation.checks import CheckedWorld
 from tests.lambda_.coordinate.interrupted_runs import run_to
-from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import answering, begun, deployed, deployment, scheduled_run, world_with
 
 
 def refused(world: CheckedWorld, **settings: Any) -> list[str]:
@@ -28,8 +28,7 @@ def refused(world: CheckedWorld, **settings: Any) -> list[str]:
 
 
 def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     refused(world)
     world.make("mirror")
     for _ in ("writes the copies", "sees that all are there"):
@@ -42,24 +41,18 @@ def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
 
 
 def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.make("mirror")
     scheduled_run(world)  # writes the copies
     world.record_copy = None
-
-    def out_of_time(operation: op.Operation) -> Any:
-        return False if isinstance(operation, op.MayBegin) else world.carry_out(operation)
-
     with pytest.raises(Refused, match="0 of 1 counters are done; time ran out"):
-        deployment(world, "ba", "second").finish(out_of_time)
+        deployment(world, "ba", "second").finish(answering(world, op.MayBegin, False))
     assert world.record_copy is not None
     assert world.record_copy.original.desired.regions == ("b", "a")
 
 
 def test_what_is_nobodys_leaves_the_mirror_whole() -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.spoil("mirror")
     world.record_copy = None
     refused(world)
@@ -69,9 +62,8 @@ def test_what_is_nobodys_leaves_the_mirror_whole() -> None:
 
 @pytest.mark.parametrize("number", [10, 11])
 def test_no_more_than_ten_refusals_are_shown(number: int) -> None:
-    world = CheckedWorld()
     counters = [f"c{n}" for n in range(number)]
-    deployed(world, "a", counters=counters)
+    world = world_with("a", counters=counters)
 
     said = refused(world, counters=counters)
     assert len(said) == number
@@ -79,24 +71,18 @@ def test_no_more_than_ten_refusals_are_shown(number: int) -> None:
 
 
 def test_nothing_is_said_of_a_mirror_that_lacks_a_copy() -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.record_copy = None
-
-    def unreadable(operation: op.Operation) -> Any:
-        return Absent.STRAY if isinstance(operation, op.ReadCopy) else world.carry_out(operation)
-
     del world.copies["c"]
     with pytest.raises(Refused, match="can't be read"):
-        begun(ScheduledRun(), "schedule").finish(unreadable)
+        begun(ScheduledRun(), "schedule").finish(answering(world, op.ReadCopy, Absent.STRAY))
     assert world.record_copy is None
 
 
 @pytest.mark.parametrize("chosen", [0, -1])
 def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
     """While it is missing, callers hear that the table is new, and not that there is no such counter."""
-    world, counters = CheckedWorld(), ("c", CHECK_COUNTER, "d")
-    deployed(world, "a", "b", counters=counters)
+    world = world_with("a", "b", counters=("c", CHECK_COUNTER, "d"))
     world.lose("b", "recreated", Random(0))
     opened: list[str] = []
 
@@ -114,8 +100,7 @@ def test_a_new_table_gets_the_check_counter_last(chosen: int) -> None:
 
 def test_a_region_that_never_answers_again_is_left_out() -> None:
     """The answer was admitted while it still did, so it covers what this region may mint."""
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.make("layouts")
     world.make("mirror")
     with pytest.raises(Refused) as refused:
@@ -133,8 +118,7 @@ def test_a_region_that_never_answers_again_is_left_out() -> None:
 
 def test_an_item_without_a_register_is_a_loss() -> None:
     """A region that goes on minting it would run out without anybody being told."""
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.items("b")["ghost"] = world.items("b")["c"]
 
     with pytest.raises(Refused, match=r"^ghost: .* lost, .* \(b has an item of epoch 1\)"):

@@ -8,9 +8,8 @@ import pytest
 from coordinate.protocol.plan import left_at_ask, raised
 from coordinate.protocol.run import Grant
 
-from proof.simulation.checks import CheckedWorld
 from tests.lambda_.coordinate.sample_records import NOW, record, register
-from tests.lambda_.coordinate.simulated_runs import begun, deployed
+from tests.lambda_.coordinate.simulated_runs import begun, world_with
 
 LEAST = 1000
 """The default of `window`."""
@@ -55,8 +54,7 @@ def test_a_loss_skips_two_days_use_at_most(curve: str, daily: int) -> None:
 
 @pytest.mark.parametrize("window", [1, LEAST, 5000])
 def test_a_counter_at_rest_has_its_window_without_the_home(window: int) -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b", "c", window=window)
+    world = world_with("a", "b", "c", window=window)
     minted = 0
     while minted < 10_000 and world.mint("b") is not None:
         minted += 1
@@ -66,8 +64,7 @@ def test_a_counter_at_rest_has_its_window_without_the_home(window: int) -> None:
 
 @pytest.mark.parametrize("sizes", [(200,), (200, 120), (200, 1)])
 def test_who_asks_ahead_is_refused_at_first_only(sizes: tuple[int, ...]) -> None:
-    world = CheckedWorld()
-    deployed(world, "a", "b")
+    world = world_with("a", "b")
     world.largest = max(sizes)
     refused: list[int] = []
     for number in range(100):
