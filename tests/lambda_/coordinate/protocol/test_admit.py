@@ -1,5 +1,6 @@
 """Which deployment is admitted, and how the record is kept: what transcripts can't show, on tables in memory."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -112,6 +113,22 @@ def test_what_is_beside_a_lost_record_must_be_readable() -> None:
 
     del world.layouts.items[ADMITTED_KEY]
     assert admitted(world, None) is not None
+
+
+@pytest.mark.parametrize("lost", ["layouts", "mirror"])
+def test_what_was_scanned_in_another_table_is_not_put_back(lost: str) -> None:
+    """The table is restored meanwhile, and what it had may be older than what another one had."""
+    world = with_one_deployed()
+    world.make("layouts")
+    run = SimulatedCoordinator(admit(None, "a run"))
+    run_to(run, op.ScanCopies, world.carry_out)
+    run.step(world.carry_out)
+    world.table(lost).id = "another one"  # pyright: ignore[reportOptionalMemberAccess]
+
+    with pytest.raises(Refused, match="nor its mirror has") if lost == "mirror" else nullcontext():
+        run.finish(world.carry_out)
+    put_back = {} if lost == "mirror" else {"c": register("a", "b", layouts_id="another one")}
+    assert {**world.registers} == put_back
 
 
 OLD = register("a", layouts_id="layouts 0")
