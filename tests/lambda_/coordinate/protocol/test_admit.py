@@ -199,6 +199,17 @@ def test_a_register_that_cannot_be_read_is_not_marked(table: str) -> None:
     assert "ordrs: the item of this counter in the " in refusal(world, deployment("a"))
 
 
+def test_counters_of_two_losses_are_lost_by_one_from_then_on() -> None:
+    """Whoever answers must know of all of them."""
+    world = with_both_lost("nothing")
+    for counter in ("c", "d"):
+        marked = register("a", counter=counter, lost=f"loss-{counter}")
+        world.registers[counter], world.copies[counter] = marked, Copy(marked, "mirror 1")
+
+    refusal(world, deployment("a"))
+    assert len({each.lost for each in world.registers.values()}) == 1
+
+
 @pytest.mark.parametrize("asked", [deployment("a", "b"), deployment("a", leaving=["b"])])
 def test_every_region_must_answer_at_the_first_deployment(asked: Deploy) -> None:
     world = World(unreachable={"b"})

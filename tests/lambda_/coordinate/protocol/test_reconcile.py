@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol import operations as op
-from coordinate.protocol.epochs import begin_next_epoch, lost_register, recover
+from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.plan import Asked
 from coordinate.protocol.reconcile import Outcome, reconcile
@@ -152,6 +152,37 @@ def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     assert fenced is not None
     assert fenced.fenced
     assert fenced.ceiling - fenced.issued == left
+
+
+HELD = Item(7, 2, 7, 3, fenced=True, held="token")
+
+
+@pytest.mark.parametrize(
+    ("item", "epoch", "left", "left_into"),
+    [
+        (Item(7, 2, 99, 3), 3, 20, 20),
+        (Item(7, 2, 99, 3), 4, 0, 20),
+        (Item(90, 2, 99, 3), 3, 9, 9),  # fewer are left than that: the ceiling stays
+        (Item(7, 2, 30, 3, fenced=True), 4, 0, 23),
+        (Item(7, 2, 30, 3, fenced=True), 3, 23, 23),
+        (HELD, 3, 0, 0),
+        (HELD, 4, 0, 0),
+        (replace(HELD, held=DELETED), 4, 0, 0),
+    ],
+)
+def test_an_item_is_fenced_as_it_is_found(item: Item, epoch: int, left: int, left_into: int) -> None:
+    """Left are the integers up to its ceiling. `left_into` if nobody was given any of this epoch."""
+    for into in (False, True):
+        world = world_for()
+        world.items("a")["c"] = item
+        fencing = fence("c", {"a": item}, epoch, {"a": 10}, into=into)
+        found = SimulatedCoordinator(fencing).finish(world.carry_out)
+
+        after = world.item("a", "c")
+        assert found == {"a": after}
+        assert after is not None
+        assert (after.epoch, after.fenced, after.held) == (epoch, True, "")
+        assert after.ceiling - after.issued == (left_into if into else left)
 
 
 @pytest.mark.parametrize(
