@@ -14,17 +14,24 @@ from tests.lambda_.coordinate.interrupted_runs import run_to
 from tests.lambda_.coordinate.simulated_runs import answering, begun, deployed, deployment, scheduled_run, world_with
 
 
-def refused(world: CheckedWorld, **settings: Any) -> list[str]:
-    """Deploy x alone, which is unreachable as soon as the deployment was admitted. Return the refusal's lines."""
-    world.make_table("x")
+def refused(world: CheckedWorld, regions: str = "x", leaving: str = "ab", **settings: Any) -> list[str]:
+    """Deploy regions that are unreachable as soon as the deployment was admitted. Return the refusal's lines."""
+    for region in regions + leaving:
+        world.make_table(region)
 
     def carry_out(operation: op.Operation) -> Any:
-        world.unreachable |= {"x"} if isinstance(operation, op.TakeRunLock) else set()
+        world.unreachable |= {*regions} if isinstance(operation, op.TakeRunLock) else set()
         return world.carry_out(operation)
 
-    with pytest.raises(Refused, match="none of x answers") as said:
-        deployment(world, "x", "refused", leaving="ab", **settings).finish(carry_out)
+    with pytest.raises(Refused, match=f"none of {', '.join(regions)} answers") as said:
+        deployment(world, regions, "refused", leaving=leaving, **settings).finish(carry_out)
     return str(said.value).splitlines()
+
+
+def test_nothing_may_be_deleted_while_no_region_could_mint() -> None:
+    world = world_with("a", "b", "x")
+    deployed(world, "a", "b", leaving="x")
+    refused(world, "ab", leaving="xy")
 
 
 def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
