@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
-from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.plan import Asked
 from coordinate.protocol.reconcile import Outcome, reconcile
 
@@ -77,6 +77,25 @@ def test_nothing_is_begun_without_a_record(found: DeploymentRecord | None, delet
     with pytest.raises(Refused, match="The layouts table was lost while the coordinator ran"):
         run.finish(world.carry_out)
     assert not world.registers
+
+
+FRESH = register("a", layouts_id="layouts 0", ids=(None,))
+
+
+def test_a_register_by_which_nothing_was_done_begins_again() -> None:
+    """Its run was interrupted before it wrote the copy. The layouts table was restored meanwhile, or just before."""
+    world = world_for("a", register=FRESH, counters=["d"])  # callers have created c
+    outcome = reconciled(world)
+    assert outcome.created
+    present = outcome.register
+    assert (present.epoch, present.base, present.ids) == (FRESH.epoch + 1, FRESH.limit + 1, ("a 2",))
+
+    for found in (FRESH, replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")):
+        world = world_for("a", register=found, counters=["d"])
+        if found == FRESH:
+            world.copies["c"] = Copy(found, "mirror 0")
+        with pytest.raises(Refused, match=r"^c: its register .* lost"):
+            reconciled(world)
 
 
 def test_no_run_goes_on_for_ever() -> None:
