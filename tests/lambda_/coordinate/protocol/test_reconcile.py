@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.plan import Asked
 from coordinate.protocol.reconcile import Outcome, reconcile
 
@@ -90,10 +90,8 @@ def test_a_register_by_which_nothing_was_done_begins_again() -> None:
     present = outcome.register
     assert (present.epoch, present.base, present.ids) == (FRESH.epoch + 1, FRESH.limit + 1, ("a 2",))
 
-    for found in (FRESH, replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")):
+    for found in (replace(FRESH, ids=("a 1",)), replace(FRESH, lost="loss-1")):
         world = world_for("a", register=found, counters=["d"])
-        if found == FRESH:
-            world.copies["c"] = Copy(found, "mirror 0")
         with pytest.raises(Refused, match=r"^c: its register .* lost"):
             reconciled(world)
 

@@ -12,13 +12,13 @@ from proof.simulation.world import World
 from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
 
 
-def world(*counters: str, **changes: Any) -> World:
+def world(*counters: str) -> World:
     """Return a world in which the regions a and b have these counters."""
     world = World()
     for region in "ab":
         world.make(region, f"{region} 1")
     for counter in counters:
-        add(world, replace(register("a", "b", **changes), counter=counter))
+        add(world, register("a", "b", counter=counter))
     return world
 
 
@@ -36,7 +36,7 @@ def change(world: World, region: str, counter: str, **changes: Any) -> None:
 
 def read_items(world: World, counters: list[str] | None = None) -> TablesScan:
     asked = record("a", "b", counters=counters or [*world.registers])
-    return SimulatedCoordinator(scan_tables(asked)).finish(world.carry_out)
+    return SimulatedCoordinator(scan_tables(replace(asked, reconciled=True))).finish(world.carry_out)
 
 
 def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
@@ -55,10 +55,20 @@ def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     for n, counter in enumerate(("young", "old", "middle")):
         add(seen, replace(register("a", "b", granted=NOW - (10, 1000, 100)[n]), counter=counter))
         change(seen, "b", counter, ceiling=700)
-    add(seen, replace(register("a", "b"), counter="fenced"))
+    add(seen, register("a", "b", counter="fenced"))
     change(seen, "a", "fenced", fenced=True)
 
     assert tuple(read_items(seen).unreconciled) == ("fenced", "old", "middle", "young")
+
+
+def test_an_unreachable_region_is_pending_and_not_urgent() -> None:
+    seen = world("c", "raised")
+    change(seen, "a", "raised", ceiling=700)
+    seen.unreachable = {"b"}
+
+    found = read_items(seen)
+    assert found.reconciled["c"].pending == ("b",)
+    assert (tuple(found.unreconciled), found.broken) == (("raised",), ())
 
 
 @pytest.mark.parametrize(("stray", "left"), [(True, "copy"), (True, "item"), (False, "item")])
@@ -68,7 +78,7 @@ def test_what_is_left_of_a_counter_shows_that_it_is_lost(stray: bool, left: str)
     if stray:
         seen.spoil("layouts")
     if left == "copy":
-        seen.copies["ordrs"] = Copy(replace(register("a", "b"), counter="ordrs"), "mirror 1")
+        seen.copies["ordrs"] = Copy(register("a", "b", counter="ordrs"), "mirror 1")
     else:
         seen.items("a")["ordrs"] = Item(1, 2, 3, 1)
 
