@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.store import Store
+from coordinate.dynamodb.store import Store, replacement
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Absent, Claim, Item, ItemState, Refused
+from coordinate.protocol.model import Absent, Admitted, Claim, Item, ItemState, Refused
 
 from global_integers_core.lattice import Layout
 from global_integers_core.records import issued_in
@@ -156,3 +156,14 @@ def test_a_home_without_a_record_is_claimed_all_the_same(store: Store) -> None:
     """Then the mirror has nothing that must be marked as taken."""
     assert store.carry_out(op.WriteClaim(None, Claim("eu-west-1"), None, None)) is True
     assert store.carry_out(op.ReadAdmitted()) == Claim("eu-west-1")
+
+
+def test_a_replacement_compares_every_attribute() -> None:
+    """And what only the new item has must not be there yet."""
+    assert replacement("t", Claim("r", token="a"), Admitted("id", "b")) == {
+        "TableName": "t",
+        "Item": {"counter": {"S": "/admitted"}, "layoutsId": {"S": "id"}, "token": {"S": "b"}},
+        "ConditionExpression": "#home = :home AND #token = :token AND attribute_not_exists(#layoutsId)",
+        "ExpressionAttributeNames": {"#home": "home", "#token": "token", "#layoutsId": "layoutsId"},
+        "ExpressionAttributeValues": {":home": {"S": "r"}, ":token": {"S": "a"}},
+    }
