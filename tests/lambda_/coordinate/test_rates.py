@@ -40,6 +40,7 @@ def seen(**by_region: int) -> TablesScan:
         (minted(a=600, b=300), 100, None, Outcome(GRANTED, ()), {"a": (2.0, 80), "b": (0.0, 100)}),
         # A short look says nothing.
         *[(minted(a=900, b=900), n, seen(a=0, b=0), Outcome(REGISTER, ()), {}) for n in (0, 1, 29)],
+        (minted(a=30), 30, seen(a=15), Outcome(REGISTER, ()), {"a": (0.5, 97)}),
         # What is new counts from its beginning: a counter, an epoch.
         (minted(a=30), 60, seen(), Outcome(REGISTER, ()), {"a": (0.5, 97)}),
         (
