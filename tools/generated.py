@@ -23,6 +23,7 @@ from proof.bench import price, public_stack
 from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, HTTP_API_REQUEST, METRIC, REST_API_REQUEST
 from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
+from tests.components.registrations import REGISTERED, renewed
 from tests.components.running import HOME, THREE, stack_metrics
 
 # isort: split
@@ -263,6 +264,7 @@ FILES: Mapping[Path, Callable[[str], str]] = {
     ROOT / "Pulumi.yaml": _project,
     **dict.fromkeys(PAGES, _page),
     **dict.fromkeys(TRANSCRIPTS, play),
+    **dict.fromkeys(REGISTERED, renewed),
 }
 """Each file that is written, at least in part, and what returns its text with that part."""
 

@@ -1,20 +1,16 @@
 """Deployments that many tests look at; each is run once a process."""
 
-from typing import Any
-
 import pytest
 
 from tests.components.recording import Deployment
+from tests.components.registrations import CONFIGURATIONS
 from tests.components.running import HOME, THREE, config, deploy
-
-DOMAIN = "integers.example.com"
-SHOWN: dict[str, Any] = {"apiGateway": True, "leaving": ["us-west-2"], "dashboard": True}
 
 
 @pytest.fixture(scope="session")
 def signed() -> Deployment:
     """Three regions, all else by default: signed requests, protected."""
-    return deploy(config(*THREE))
+    return deploy(CONFIGURATIONS["signed"])
 
 
 @pytest.fixture(scope="session")
@@ -24,29 +20,33 @@ def public() -> Deployment:
 
 
 @pytest.fixture(scope="session")
+def ruled() -> Deployment:
+    """What a company may ask for: a path and a boundary of roles, keys, a budget, notifications."""
+    return deploy(CONFIGURATIONS["ruled"])
+
+
+@pytest.fixture(scope="session")
 def leaving() -> Deployment:
     """Three regions of which all may have counters, and a fourth one that leaves; with API Gateway, and a dashboard."""
-    return deploy(config(*THREE, **SHOWN, openCounters=True))
+    return deploy(CONFIGURATIONS["leaving"])
 
 
 @pytest.fixture(scope="session")
 def signed_domain() -> Deployment:
     """The domain is the only way in, in Route 53; callers sign."""
-    return deploy(config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False))
+    return deploy(CONFIGURATIONS["signed_domain"])
 
 
 @pytest.fixture(scope="session")
 def public_domain() -> Deployment:
-    """The domain beside URLs for everyone, with records made by hand, pages of another origin, and open counters."""
-    more: dict[str, Any] = {"corsOrigins": ["https://shop.example"], "openCounters": True}
-    return deploy(config(*THREE, **SHOWN, domain=DOMAIN, authorization="NONE", **more))
+    """The domain beside URLs for everyone, with records made by hand, and pages of another origin."""
+    return deploy(CONFIGURATIONS["public_domain"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Deployment:
     """Two regions, and the home region in a third one, with a dashboard."""
-    emails = ["a@shop.example", "b@shop.example"]
-    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", alarmEmails=emails, dashboard=True))
+    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", dashboard=True))
 
 
 @pytest.fixture(scope="session")

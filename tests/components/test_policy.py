@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from tests.components.aws_answers import ACCOUNT, ALIAS, FUNCTION, POLICY, ROLE
-from tests.components.recording import Deployment, Registration
-from tests.components.running import HOME, PREFIX, THREE, config, deploy
-
-ALIAS_ARN = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{PREFIX}-coordinate:minting"
-
-
-def role_of(deployment: Deployment, function: Registration) -> Registration:
-    return next(r for r in deployment.of(ROLE) if function.inputs["role"].endswith(f":role/{r.inputs['name']}"))
+from tests.components.aws_answers import ACCOUNT, FUNCTION, POLICY, ROLE, TABLE, url
+from tests.components.recording import Deployment
+from tests.components.running import HOME, PREFIX, config, deploy
 
 
 def test_another_partition_has_tables_of_its_own() -> None:
@@ -28,42 +22,21 @@ def test_another_partition_has_tables_of_its_own() -> None:
     assert {resource.split(":")[1] for resource in resources} == {partition}
 
 
-def test_every_function_has_a_role_of_its_own(signed: Deployment) -> None:
-    roles = [role_of(signed, function).urn for function in signed.of(FUNCTION)]
-
-    assert len(set(roles)) == len(roles) == len(signed.of(ROLE))
-
-
 def test_nothing_else_widens_a_role(signed: Deployment) -> None:
+    roles = {role.inputs["name"]: role for role in signed.of(ROLE)}
+
+    assert sorted(function.inputs["role"].rpartition("/")[2] for function in signed.of(FUNCTION)) == sorted(roles)
     assert {resource.type for resource in signed.resources if resource.type.startswith("aws:iam/")} == {ROLE, POLICY}
-    for role in signed.of(ROLE):
+    for name, role in roles.items():
         assert not {"inlinePolicies", "managedPolicyArns"} & set(role.inputs)
-        both = [signed.one(POLICY, role=role.inputs["name"], name=name).inputs["policy"] for name in ("next", "own")]
+        both = [signed.one(POLICY, role=name, name=each).inputs["policy"] for each in ("next", "own")]
         assert both[0] == both[1], "they differ only while a version replaces another"
-    assert len(signed.of(POLICY)) == 2 * len(signed.of(ROLE))
-
-
-@pytest.mark.parametrize("region", THREE)
-def test_a_minting_function_knows_only_the_coordinators_alias(signed: Deployment, region: str) -> None:
-    mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
-    alias = signed.one(ALIAS, name="minting")
-
-    assert mint.inputs["environment"]["variables"]["COORDINATOR"] == ALIAS_ARN
-    assert f":function:{alias.inputs['functionName']}:{alias.inputs['name']}" in ALIAS_ARN
-
-
-def test_who_may_create_counters_is_known_to_both_functions(signed: Deployment, leaving: Deployment) -> None:
-    for deployment, expected in ((signed, set[str]()), (leaving, {("mint", "1"), ("coordinate", "1000")})):
-        known: set[tuple[str, str]] = set()
-        for function in deployment.of(FUNCTION):
-            variables = function.inputs["environment"]["variables"]
-            kind = function.inputs["name"].removeprefix(f"{PREFIX}-")
-            known |= {(kind, variables[name]) for name in ("OPEN_COUNTERS", "MAX_COUNTERS") if name in variables}
-        assert known == expected
+        assert set(role.ignore_changes) == {"name", "path"}, "a function whose role is replaced stops"
+    assert len(signed.of(POLICY)) == 2 * len(roles)
 
 
 @pytest.mark.slow
-def test_both_policies_of_a_role_fit_with_thirty_keys() -> None:
+def test_thirty_regions_with_keys_are_deployed_as_three_are() -> None:
     """A role's inline policies may have 10,240 characters together, without white space (IAM guide, "Quotas")."""
     regions = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
     keys = {region: f"arn:aws:kms:{region}:{ACCOUNT}:key/{'0' * 36}" for region in regions}
@@ -72,5 +45,11 @@ def test_both_policies_of_a_role_fit_with_thirty_keys() -> None:
     sizes: Counter[str] = Counter()
     for policy in deployment.of(POLICY):
         sizes[policy.inputs["role"]] += len("".join(policy.inputs["policy"].split()))
+    made = [each for each in deployment.resources if "name" in each.inputs and each.type != POLICY]
+    named = {(each.type, each.inputs.get("region"), each.inputs["name"]) for each in made}
 
     assert max(sizes.values()) <= 10_240
+    assert len(named) == len(made), "no two of a kind share a name in a region"
+    assert {region for kind, region, _ in named if kind == TABLE} == {*regions}
+    assert deployment.outputs["layout"] == {r: {"offset": n, "stride": 30} for n, r in enumerate(regions, 1)}
+    assert deployment.outputs["urls"] == {region: url(region) for region in regions}
