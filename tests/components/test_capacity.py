@@ -9,9 +9,9 @@ from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, Th
 from components.domain.dns import FAILURES, INTERVAL
 from components.settings import PUBLIC_CONCURRENCY
 from tests.components.aws_answers import HTTP_STAGE, METHOD_SETTINGS, ROUTE
-from tests.components.conftest import DOMAIN
 from tests.components.overload import Bucket, Checker, Executions, Load, SimulatedRegion, simulate
 from tests.components.recording import Deployment
+from tests.components.registrations import DOMAIN
 from tests.components.running import HOME, config, deploy
 
 ELSEWHERE = "ap-southeast-3"

@@ -12,7 +12,7 @@ from components.settings.rules import MAX_ACCOUNTS
 from tests.components.aws_answers import FUNCTION_URL, PERMISSION, STASH, TABLE
 from tests.components.recording import Deployment
 from tests.components.registrations import REGISTERED, renewed, short
-from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
+from tests.components.running import HOME, PREFIX, THREE, config, settings
 
 
 @pytest.mark.parametrize("path", REGISTERED, ids=lambda path: path.stem)

@@ -13,11 +13,9 @@ from tests.components.aws_answers import (
     FUNCTION,
     FUNCTION_URL,
     INVOCATION,
-    LABEL,
     PERMISSION,
     POLICY,
     RETRIES,
-    ROLE,
     RULE,
     STASH,
     TABLE,
@@ -33,23 +31,6 @@ OF_HOME = re.compile(rf"^{AT}|^integers-monitoring-{HOME}-(noRun|any)")
 WITNESS = "integers-coordinator-first-layouts"
 AT_HOME = 9 + 2 + 4 + 6
 """Its own and the policies of its tables, its aliases with their retries, and the regions' checks and releases."""
-
-
-def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
-    reconcile = signed.reconcile()
-
-    assert reconcile.inputs["region"] == HOME
-    assert (
-        reconcile.inputs["functionName"]
-        == signed.one(FUNCTION, region=HOME, name=f"{PREFIX}-coordinate").inputs["name"]
-    )
-
-
-def test_the_home_region_need_not_mint(elsewhere: Deployment) -> None:
-    assert elsewhere.reconcile().inputs["region"] == "us-west-2"
-    assert [f.inputs["name"] for f in elsewhere.of(FUNCTION) if f.inputs["region"] == "us-west-2"] == [
-        f"{PREFIX}-coordinate"
-    ]
 
 
 def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) -> None:
@@ -125,33 +106,13 @@ def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [TABLE, FUNCTION])
-def test_nothing_is_reconciled_where_something_is_missing(kind: str) -> None:
-    _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
-
-    assert deployment.reconciling() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [FUNCTION_URL, PERMISSION])
-def test_no_url_is_handed_out_that_cant_be_called(kind: str) -> None:
-    _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
+@pytest.mark.parametrize("failing", [TABLE, FUNCTION, WITNESS, FUNCTION_URL, PERMISSION])
+def test_no_url_is_given_out_where_something_is_missing(failing: str) -> None:
+    _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=failing)
 
     assert deployment.outputs["urls"] == {HOME: FAILED}
-
-
-def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
-    coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
-
-    variables = coordinate.inputs["environment"]["variables"]
-    assert {name: value for name, value in variables.items() if name != "BUILD"} == {
-        "LAYOUTS_TABLE": f"{PREFIX}-layouts",
-        "MIRROR_TABLE": f"{PREFIX}-mirror",
-        "COUNTERS_TABLE": f"{PREFIX}-counters",
-        "RECEIPTS_TABLE": f"{PREFIX}-receipts",
-        "MINT_FUNCTION": f"{PREFIX}-mint",
-        "STACK": PREFIX,
-    }
+    if failing in (TABLE, FUNCTION, WITNESS):
+        assert deployment.reconciling() == [], "without its witness the coordinator isn't asked, either"
 
 
 @pytest.mark.slow
@@ -166,10 +127,6 @@ def test_the_coordinator_notices_that_its_settings_were_not_published(leaving: D
     assert len(builds) == 2
 
 
-def test_the_coordinators_name_is_exported(signed: Deployment) -> None:
-    assert signed.outputs["coordinator"] == f"{PREFIX}-coordinate"
-
-
 def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     """Another home region is refused, but an update without a preview begins to replace resources before."""
     at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
@@ -178,37 +135,17 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
 
 
-def test_every_role_keeps_its_name_and_path(signed: Deployment) -> None:
-    """A function whose role is replaced stops."""
-    roles = signed.of(ROLE)
-
-    assert len(roles) == 1 + 3
-    assert [role.name for role in roles if set(role.ignore_changes) != {"name", "path"}] == []
-
-
-def test_the_label_of_the_first_layouts_table_is_kept(signed: Deployment) -> None:
-    (witness,) = signed.of(STASH)
-
-    assert (witness.name, witness.inputs) == (WITNESS, {"input": f"{HOME} {LABEL}"})
-    assert witness.protect, "a deployment that replaces it would forget"
-
-
 def test_what_holds_data_is_deleted_before_its_witness(leaving: Deployment) -> None:
     """So after a `pulumi destroy` that was interrupted, the layouts table is whole, or nothing is left."""
     (witness,) = leaving.of(STASH)
     layouts = leaving.one(TABLE, name=f"{PREFIX}-layouts")
     others = [table for table in leaving.of(TABLE) if table is not layouts]
 
+    assert witness.protect, "a deployment that replaces it would forget the first label"
     assert {table.inputs["region"] for table in others} == {*THREE, "us-west-2"}
     assert [table.name for table in others if witness.urn not in table.dependencies] == []
     assert witness.dependencies == {layouts.urn}
     assert layouts.dependencies == set()
-
-
-def test_without_its_witness_the_coordinator_is_not_asked() -> None:
-    _, deployment = deploy_badly(config(HOME), failing=WITNESS)
-
-    assert deployment.reconciling() == []
 
 
 @pytest.mark.parametrize(
@@ -219,39 +156,7 @@ def test_the_unit_agrees_with_the_number(minutes: int, expression: str) -> None:
     assert rate(minutes) == expression
 
 
-def test_a_schedule_sends_the_coordinator_its_event(signed: Deployment) -> None:
-    rule, target = signed.one(RULE), signed.one(TARGET)
-
-    assert (rule.inputs["name"], rule.inputs["scheduleExpression"]) == (f"{PREFIX}-schedule", "rate(5 minutes)")
-    assert target.inputs["rule"] == rule.inputs["name"]
-    assert target.inputs["arn"].endswith(f":function:{PREFIX}-coordinate:deployments")
-    assert json.loads(target.inputs["input"]) == {"schedule": True}
-    assert rule.inputs["region"] == target.inputs["region"] == HOME
-
-
-def test_only_this_rule_may_start_it(signed: Deployment) -> None:
-    permission = signed.one(PERMISSION, principal="events.amazonaws.com")
-
-    assert (permission.inputs["function"], permission.inputs["qualifier"]) == (f"{PREFIX}-coordinate", "deployments")
-    assert permission.inputs["action"] == "lambda:InvokeFunction"
-    assert permission.inputs["sourceArn"].endswith(f":{HOME}:123456789012:rule/{PREFIX}-schedule")
-    assert permission.inputs["region"] == HOME
-
-
-def test_a_run_that_fails_or_is_late_is_left_to_the_next(signed: Deployment) -> None:
-    once = {"maximumRetryAttempts": 0, "maximumEventAgeInSeconds": 60}
-
-    assert signed.one(TARGET).inputs["retryPolicy"] == once
-    for qualifier in ("deployments", "minting"):
-        retries = signed.one(RETRIES, functionName=f"{PREFIX}-coordinate", region=HOME, qualifier=qualifier)
-        assert once.items() <= retries.inputs.items()
-
-
-@pytest.mark.parametrize("name", ["deployments", "minting"])
-def test_only_the_coordinator_moves_its_aliases(signed: Deployment, name: str) -> None:
+def test_only_the_coordinator_moves_its_aliases(signed: Deployment) -> None:
     """At first they lead to the version that was checked. A later one moves them itself."""
-    alias = signed.one(ALIAS, name=name)
-    inputs = {"functionName": f"{PREFIX}-coordinate", "functionVersion": "1", "region": HOME}
-
-    assert inputs.items() <= alias.inputs.items()
-    assert {"functionVersion", "description"} <= set(alias.ignore_changes)
+    for name in ("deployments", "minting"):
+        assert {"functionVersion", "description"} <= set(signed.one(ALIAS, name=name).ignore_changes)
