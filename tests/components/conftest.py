@@ -45,8 +45,9 @@ def public_domain() -> Deployment:
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Deployment:
-    """Two regions, and the home region in a third one, with a dashboard."""
-    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", dashboard=True))
+    """Two regions, and the home region in a third one, with a dashboard and a budget."""
+    more = {"dashboard": True, "budget": 5, "alarmEmails": ["a@shop.example"]}
+    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", **more))
 
 
 @pytest.fixture(scope="session")

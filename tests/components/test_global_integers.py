@@ -15,6 +15,7 @@ from local.engine.program import UNKNOWN
 from local.paths import ROOT
 from tests.components.aws_answers import ALARM, FUNCTION, TABLE
 from tests.components.recording import Aws, Deployment
+from tests.components.registrations import CONFIGURATIONS
 from tests.components.running import PROJECT, STACK, THREE, config, deploy, deploy_badly
 from tests.docs.test_words import retired
 

@@ -6,8 +6,9 @@ treat missing data"). At how many, it doesn't say; and its two pages differ on m
 are several readings, and what an alarm does must not depend on which is right.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -58,17 +59,10 @@ class Reading(NamedTuple):
     """How many periods before an alarm's own are looked at where data are missing."""
     dynamodb_ignores: bool = False
     """Whether missing data of AWS/DynamoDB keep an alarm as it was, whatever it says."""
-    statistic_sets: bool = False
-    """Whether Lambda publishes the metrics of `MAYBE_SETS` as statistic sets, which have no percentiles."""
 
 
 LIKELY = Reading()
-READINGS = [Reading(*each) for each in product((0, 1, 2, 5), (False, True), (False, True))]
-
-MAYBE_SETS = frozenset({"UrlRequestLatency"})
-"""Lambda guide, "Monitoring Lambda function URLs", says Average or Max. A percentile needs raw data (CloudWatch API
-reference, GetMetricStatistics). For `Duration` of functions and `Latency` of APIs, CloudWatch's guide itself recommends
-alarms on a percentile ("Recommended alarms")."""
+READINGS = [Reading(*each) for each in product((0, 1, 2, 5), (False, True))]
 
 
 @dataclass(frozen=True)
@@ -96,27 +90,13 @@ class AlarmData:
         metric = (alarm["region"], asked["namespace"], asked["metricName"], dimensions)
         return cls(metric, statistic, asked["period"], filled)
 
-    def has_none_by(self, reading: Reading) -> bool:
-        """Return whether there are no data, whatever happens: a percentile of what is published as statistic sets."""
-        return reading.statistic_sets and self.statistic.startswith("p") and self.metric[2] in MAYBE_SETS
-
 
 def history(alarm: Input, series: Series, minutes: int, *, start: int = 0, reading: Reading = LIKELY) -> list[str]:
-    """Return an alarm's state at every minute from `start`.
-
-    Args:
-        alarm: a MetricAlarm as it is registered.
-        series: the metrics.
-        minutes: until when.
-        start: when the alarm was made.
-        reading: how AWS's documents are understood.
-    """
-    states: list[str] = []
-    state = "INSUFFICIENT_DATA"
+    """Return the state at every minute of an alarm that is made at `start`."""
+    states = ["INSUFFICIENT_DATA"]
     for minute in range(start, minutes + 1):
-        state = _state(alarm, series, minute * MINUTE, state, reading)
-        states.append(state)
-    return states
+        states.append(_state(alarm, series, minute * MINUTE, states[-1], reading))
+    return states[1:]
 
 
 def histories(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> list[list[str]]:
@@ -124,9 +104,9 @@ def histories(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> 
     return [history(alarm, series, minutes, start=start, reading=reading) for reading in READINGS]
 
 
-def fires(alarm: Input, series: Series, minutes: int) -> bool:
+def fires(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> bool:
     """Return whether an alarm goes off, which must be the same by every reading."""
-    (found,) = {"ALARM" in states for states in histories(alarm, series, minutes)}
+    (found,) = {"ALARM" in states for states in histories(alarm, series, minutes, start=start)}
     return found
 
 
@@ -142,45 +122,32 @@ def _state(alarm: Input, series: Series, now: float, before: str, reading: Readi
     points: list[bool | None] = []
     for number in range(wanted):
         end = now - number * data.period
-        values = [] if data.has_none_by(reading) else series.between(data.metric, end - data.period, end)
+        values = series.between(data.metric, end - data.period, end)
         if number < periods and _few(alarm, values):
             return before
         if values or data.filled:
-            points.append(_breaches(alarm, _datapoint(data.statistic, values) if values else 0))
+            value = STATISTICS[data.statistic](values) if values else 0
+            points.append(COMPARISONS[alarm["comparisonOperator"]](value, alarm["threshold"]))
         else:
             points.append(None)
     missing = alarm["treatMissingData"]
     if reading.dynamodb_ignores and data.metric[1] == "AWS/DynamoDB":
         missing = "ignore"
-    return judged(points, periods, int(alarm["datapointsToAlarm"]), missing, before)
+    return _judged(points, periods, int(alarm["datapointsToAlarm"]), missing, before)
 
 
-def judged(points: Sequence[bool | None], periods: int, needed: int, missing: str, before: str) -> str:
-    """Return the state that follows from the datapoints of the evaluation range.
+def _judged(points: Sequence[bool | None], periods: int, needed: int, missing: str, before: str) -> str:
+    """Return the state that follows from whether each datapoint of the evaluation range breaches, the newest first.
 
-    Args:
-        points: whether each breaches, the newest first; None: there are no data.
-        periods: how many periods the alarm has ("N").
-        needed: how many must breach ("M").
-        missing: how it treats missing data.
-        before: its state.
+    None: there are no data. `needed` of `periods` must breach; `missing` is how the alarm treats missing data.
     """
     real = [point for point in points if point is not None]
-    absent = periods - len(real)
+    absent, bad = periods - len(real), sum(real)
     if absent <= 0:
         return "ALARM" if sum(real[:periods]) >= needed else "OK"
-    bad = sum(real)
-    match missing:
-        case "breaching":
-            return "ALARM" if bad + absent >= needed else "OK"
-        case "notBreaching":
-            return "ALARM" if bad >= needed else "OK"
-        case "ignore":
-            if bad >= needed:
-                return "ALARM"
-            return "OK" if bad < len(real) else before
-        case other:
-            raise ValueError(f"no alarm treats missing data as {other} yet")
+    if missing == "ignore" and bad < needed:
+        return "OK" if bad < len(real) else before
+    return "ALARM" if bad + (absent if missing == "breaching" else 0) >= needed else "OK"
 
 
 def _few(alarm: Input, values: list[float]) -> bool:
@@ -191,29 +158,15 @@ def _few(alarm: Input, values: list[float]) -> bool:
     return len(values) < 10 / (1 - int(percentile[1:]) / 100) - 1e-9
 
 
-def _datapoint(statistic: str, values: list[float]) -> float:
-    match statistic:
-        case "Sum":
-            return sum(values)
-        case "Maximum":
-            return max(values)
-        case "Minimum":
-            return min(values)
-        case "SampleCount":
-            return len(values)
-        case "p99":
-            return sorted(values)[int(len(values) * 0.99)]
-        case other:
-            raise ValueError(f"no alarm needs the statistic {other} yet")
-
-
-def _breaches(alarm: Input, value: float) -> bool:
-    match alarm["comparisonOperator"]:
-        case "GreaterThanOrEqualToThreshold":
-            return value >= alarm["threshold"]
-        case "GreaterThanThreshold":
-            return value > alarm["threshold"]
-        case "LessThanThreshold":
-            return value < alarm["threshold"]
-        case other:
-            raise ValueError(f"no alarm needs the comparison {other} yet")
+STATISTICS: Mapping[str, Callable[[list[float]], float]] = {
+    "Sum": sum,
+    "Maximum": max,
+    "Minimum": min,
+    "SampleCount": len,
+    "p99": lambda values: sorted(values)[int(len(values) * 0.99)],
+}
+COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    "GreaterThanOrEqualToThreshold": operator.ge,
+    "GreaterThanThreshold": operator.gt,
+    "LessThanThreshold": operator.lt,
+}
