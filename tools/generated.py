@@ -25,6 +25,7 @@ from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
 from tests.components.registrations import REGISTERED, renewed
 from tests.components.running import HOME, THREE, stack_metrics
+from tests.components.settings.refused import REFUSALS, refused
 
 # isort: split
 from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD  # found by the imports above
@@ -265,6 +266,7 @@ FILES: Mapping[Path, Callable[[str], str]] = {
     **dict.fromkeys(PAGES, _page),
     **dict.fromkeys(TRANSCRIPTS, play),
     **dict.fromkeys(REGISTERED, renewed),
+    REFUSALS: refused,
 }
 """Each file that is written, at least in part, and what returns its text with that part."""
 
