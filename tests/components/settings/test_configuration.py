@@ -1,11 +1,8 @@
 """`Pulumi.yaml` tells users (and the engine) the settings and their defaults; the program must agree."""
 
-import json
 import re
-from collections.abc import Callable
 from typing import Any, cast
 
-import pulumi
 import pytest
 import yaml
 
@@ -13,31 +10,14 @@ from components.settings.args import SETTINGS, Range
 from global_integers_core.names import camel
 from local.paths import ROOT
 from tests.components.aws_answers import (
-    ALARM,
-    BUDGET,
-    DASHBOARD,
-    FUNCTION,
-    FUNCTION_URL,
-    METHOD_SETTINGS,
-    RECORD,
-    REST_API,
-    ROLE,
-    RULE,
     STASH,
-    SUBSCRIPTION,
-    TABLE,
 )
-from tests.components.recording import Deployment, Registration
-from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, refusals, settings
+from tests.components.recording import Deployment
+from tests.components.registrations import described
+from tests.components.running import HOME, PROJECT, config, deploy, refusals, settings
 
 SCHEMA: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
 DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" in entry}
-
-TWO = (HOME, "eu-west-1")
-KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in (*TWO, "us-west-2")}
-TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
-RELEASE = f"integers-coordinator-{HOME}-release-eu-west-1"
-CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
 
 
 def derived() -> dict[str, Any]:
@@ -62,12 +42,11 @@ OTHER: dict[str, Any] = {
     "recovery": {"loss": "loss-c9f0f895fb98ab91-7", "above": 7},
     "leaving": ["us-west-2"],
     "reservedConcurrency": 5,
-    "paused": ["eu-west-1"],
-    "waves": [["eu-west-1"], ["rest"]],
-    "callers": CALLERS,
+    "paused": [HOME],
+    "callers": {"arn:aws:iam::123456789012:role/shop": ["orders"]},
     "iamPath": "/shop/",
     "permissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
-    "kmsKeys": KEYS,
+    "kmsKeys": {HOME: f"arn:aws:kms:{HOME}:123456789012:key/7d1e"},
     "budget": 50,
     "corsOrigins": ["https://shop.example"],
     "apiGatewayRate": 50,
@@ -76,113 +55,23 @@ OTHER: dict[str, Any] = {
     "hostedZone": "example.com",
     "alarms": {"throttles": 5},
     "alarmEmails": ["operator@shop.example"],
-    "alarmTopics": {"us-east-1": TOPIC.replace("eu-west-1", HOME)},
+    "alarmTopics": {HOME: f"arn:aws:sns:{HOME}:123456789012:operators"},
 }
-"""A value for every setting that is not its default; `allowUrlRegions` changes only what is refused.
+"""A value for every setting that is not its default. `allowUrlRegions` changes only what is refused, `waves` the order.
 
 Those that are neither numbers nor true or false must be written here, and those that the others limit.
 """
 
-EXCLUDED = ("callers", "functionUrls", "waves")
-"""Settings that are not allowed beside some of the others, or show nothing beside them."""
-
-
-def with_gateways() -> Deployment:
-    """Everything else than by default, but for the settings that exclude each other."""
-    return deploy(config(*TWO, **{key: OTHER[key] for key in OTHER if key not in EXCLUDED}))
-
-
-def signed_for() -> Deployment:
-    """What excludes the above."""
-    return deploy(config(*TWO, **{key: OTHER[key] for key in ("domain", "hostedZone", *EXCLUDED)}))
-
-
-def plain() -> Deployment:
-    return deploy(config(*TWO))
-
-
-def minting(deployment: Deployment) -> Registration:
-    return deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=HOME)
-
-
-def mint(deployment: Deployment) -> dict[str, Any]:
-    return minting(deployment).inputs
-
-
-def variable(name: str) -> Callable[[Deployment], Any]:
-    return lambda deployment: mint(deployment)["environment"]["variables"].get(name)
-
-
-def coordinating(name: str) -> Callable[[Deployment], Any]:
-    def shown(deployment: Deployment) -> Any:
-        function = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate", region=HOME)
-        return function.inputs["environment"]["variables"].get(name)
-
-    return shown
-
-
-def desired(name: str) -> Callable[[Deployment], Any]:
-    return lambda deployment: json.loads(deployment.reconcile().inputs["input"])["desired"][name]
-
-
-def first(kind: str, key: str) -> Callable[[Deployment], Any]:
-    """The input of the first resource of a kind at home, by name, or None. The order of registrations may differ."""
-
-    def shown(deployment: Deployment) -> Any:
-        made = [resource for resource in deployment.of(kind) if resource.inputs.get("region", HOME) == HOME]
-        return min(made, key=lambda resource: resource.name).inputs.get(key) if made else None
-
-    return shown
-
-
-def throttling(deployment: Deployment) -> dict[str, Any]:
-    return first(METHOD_SETTINGS, "settings")(deployment) or {}
-
-
-def origins(deployment: Deployment) -> Any:
-    return (first(FUNCTION_URL, "cors")(deployment) or {"allowOrigins": None})["allowOrigins"]
-
-
-def paused(deployment: Deployment) -> list[str]:
-    events = [json.loads(check.inputs["input"])["check"] for check in deployment.checks()]
-    return [event["region"] for event in events if "paused" in event]
-
-
-CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
-    "counters": (desired("counters"), ["integers", "orders", "-check"]),
-    "defaultCounter": (variable("DEFAULT_COUNTER"), "orders"),
-    "floors": (desired("floors"), {"integers": 1000}),
-    "recovery": (desired("recovery"), {"loss": "loss-c9f0f895fb98ab91-7", "above": 7}),
-    "leaving": (desired("leaving"), ["us-west-2"]),
-    "scheduleMinutes": (first(RULE, "scheduleExpression"), "rate(30 minutes)"),
-    "authorization": (first(FUNCTION_URL, "authorizationType"), "NONE"),
-    "reservedConcurrency": (lambda deployment: mint(deployment)["reservedConcurrentExecutions"], 5),
-    "paused": (paused, ["eu-west-1"]),
-    "waves": (lambda d: [r.name for r in d.releases() if r.urn in minting(d).dependencies], [RELEASE]),
-    "callers": (lambda deployment: json.loads(variable("CALLERS")(deployment) or "{}"), CALLERS),
-    "iamPath": (first(ROLE, "path"), "/shop/"),
-    "permissionsBoundary": (first(ROLE, "permissionsBoundary"), OTHER["permissionsBoundary"]),
-    "kmsKeys": (first(TABLE, "serverSideEncryption"), {"enabled": True, "kmsKeyArn": KEYS[HOME]}),
-    "budget": (first(BUDGET, "limitAmount"), "50"),
-    "corsOrigins": (origins, ["https://shop.example"]),
-    "maxCounters": (coordinating("MAX_COUNTERS"), "5000"),
-    "openCounters": (lambda deployment: bool(variable("OPEN_COUNTERS")(deployment)), True),
-    "apiGateway": (lambda deployment: f"{PREFIX}-gateway" in [r.inputs["name"] for r in deployment.of(REST_API)], True),
-    "apiGatewayRate": (lambda deployment: throttling(deployment).get("throttlingRateLimit"), 50),
-    "apiGatewayBurst": (lambda deployment: throttling(deployment).get("throttlingBurstLimit"), 20),
-    "domain": (lambda deployment: deployment.outputs.get("domainUrl"), "https://integers.example.com/"),
-    "hostedZone": (first(RECORD, "zoneId"), "Z123"),
-    "functionUrls": (lambda deployment: len(deployment.of(FUNCTION_URL)), 0),
-    "alarms": (lambda d: d.one(ALARM, name=f"{PREFIX}-throttles", region=HOME).inputs["threshold"], 5),
-    "dashboard": (lambda d: (len(d.of(DASHBOARD)), coordinating("DASHBOARD")(d)), (1, "true")),
-    "alarmEmails": (first(SUBSCRIPTION, "endpoint"), "operator@shop.example"),
-    "alarmTopics": (
-        lambda d: [topic.endswith(":operators") for topic in first(ALARM, "alarmActions")(d)],
-        [False, True],
-    ),
-    "protect": (lambda deployment: any(table.protect for table in deployment.of(TABLE)), False),
+NEEDED: dict[str, dict[str, Any]] = {
+    "defaultCounter": {"counters": OTHER["counters"]},
+    "maxCounters": {"openCounters": True},
+    "budget": {"alarmEmails": OTHER["alarmEmails"]},
+    "apiGatewayRate": {"apiGateway": True},
+    "apiGatewayBurst": {"apiGateway": True},
+    "hostedZone": {"domain": OTHER["domain"]},
+    "functionUrls": {"domain": OTHER["domain"]},
 }
-"""Where a setting shows, and what there is with its value of `OTHER`. All others are inputs somewhere, as they are."""
+"""Settings that change nothing, or are refused, without another one."""
 
 
 def test_the_project_is_the_one_that_these_tests_run() -> None:
@@ -195,43 +84,30 @@ def test_only_the_regions_must_be_configured() -> None:
 
 
 def test_the_programs_defaults_are_the_declared_ones() -> None:
-    plain = settings(config(*TWO))
+    plain = settings(config(HOME))
 
-    assert [key for key in DEFAULTS if settings(config(*TWO, **{key: DEFAULTS[key]})) != plain] == []
-
-
-@pytest.mark.long
-def test_every_declared_setting_changes_the_deployment() -> None:
-    assert OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions"}, (
-        "write a value into OTHER, and into CHANGES how it shows"
-    )
-    for key, (shown, expected) in CHANGES.items():
-        changed = signed_for() if key in EXCLUDED else with_gateways()
-        assert shown(changed) == expected, key
-        assert shown(plain()) != expected, key
+    assert [key for key in DEFAULTS if settings(config(HOME, **{key: DEFAULTS[key]})) != plain] == []
 
 
-def inputs(deployment: Deployment) -> set[tuple[str, str, str]]:
-    """Return every input of a deployment with the resource that it is of, and every text within as it is."""
-    return {
-        (resource.urn, key, json.dumps(value).replace('\\"', '"'))
-        for resource in deployment.resources
-        for key, value in resource.inputs.items()
-        if not isinstance(value, pulumi.Asset | pulumi.Archive)
-    }
+def test_every_setting_is_tried_with_another_value() -> None:
+    assert OTHER.keys() == DEFAULTS.keys() - {"allowUrlRegions", "waves"}, "write a value into OTHER"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", sorted(OTHER.keys() - CHANGES.keys()))
-def test_a_setting_is_an_input_of_what_is_deployed(key: str) -> None:
-    changed = inputs(deploy(config(*TWO, **{key: OTHER[key]}))) - inputs(plain())
+@pytest.mark.parametrize("key", OTHER)
+def test_a_setting_changes_what_is_deployed(key: str) -> None:
+    """And a number is an input as it is, of one resource at least."""
+    needed, value = NEEDED.get(key, {}), OTHER[key]
+    before, after = (described(deploy(config(HOME, **each))) for each in (needed, {**needed, key: value}))
 
-    written = re.compile(rf"(?<![\w.]){re.escape(json.dumps(OTHER[key]).strip(chr(34)))}(\.0)?(?![\w.])")
-    assert any(written.search(text) for _, _, text in changed), "use it, or write into CHANGES how it shows"
+    assert before != after, "write into NEEDED what it needs"
+    if type(value) is int:
+        inputs = (each for place, made in after.items() for each in made.items() - before.get(place, {}).items())
+        assert any(re.search(rf"(?<![\w.]){value}(?![\w.])", text) for _, text in inputs)
 
 
 def test_the_program_knows_the_declared_settings_and_no_others() -> None:
-    (line,) = refusals(config(*TWO, nonesuch=1))
+    (line,) = refusals(config(HOME, nonesuch=1))
 
     assert line.partition("known are ")[2].split(", ") == sorted(SCHEMA)
 
@@ -245,14 +121,13 @@ def test_every_setting_is_described_and_has_its_type() -> None:
 
 
 @pytest.mark.slow
-def test_the_local_stack_reaches_no_service_of_aws() -> None:
+def test_the_local_stack_reaches_no_service_of_aws(
+    ruled: Deployment, signed_domain: Deployment, public_domain: Deployment
+) -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "local" / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
-    types = {
-        r.type.split(":")[1]
-        for r in (*with_gateways().resources, *signed_for().resources)
-        if r.custom and r.type != STASH
-    }
+    made = (*ruled.resources, *signed_domain.resources, *public_domain.resources)
+    types = {each.type.split(":")[1] for each in made if each.custom and each.type != STASH}
     named = {"cloudwatch/logGroup": "logs", "cloudwatch/eventRule": "events", "cloudwatch/eventTarget": "events"}
     services = {named.get(kind, kind.split("/")[0]) for kind in types}
 
