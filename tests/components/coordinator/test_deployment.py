@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -32,8 +32,6 @@ from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, depl
 HERE = f"{HOME} {LABEL}"
 OTHER = "eu-west-1"
 LOSS = "loss-c9f0f895fb98ab91-7"
-ORDERS: dict[str, Any] = {"counters": ["orders", "invoices", "a"], "defaultCounter": "orders"}
-SETTINGS = config(HOME, **ORDERS, floors={"orders": 5_000_000, "*": 7})
 
 
 def sent(deployment: Deployment) -> dict[str, Any]:
@@ -63,39 +61,21 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, A
     }
 
 
-@pytest.fixture(scope="module")
-def desired() -> dict[str, Any]:
-    return sent(deploy(SETTINGS))["desired"]
-
-
-def test_the_desired_state_has_all_that_the_coordinator_needs(desired: dict[str, Any]) -> None:
-    counters, floors = ["orders", "invoices", "a", "-check"], {"orders": 5_000_000, "*": 7}
-    own = {"regions": [HOME], "counters": counters, "floors": floors, "tableLabels": {HOME: LABEL}}
-    assert desired == {**STOOD, **own}
-
-
 def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("components.coordinator.deployment.time", SimpleNamespace(time=lambda: 1_800_000_000.9))
-    sent_now = sent(deploy(SETTINGS, aws=Aws()))
+    sent_now = sent(deploy(config(HOME), aws=Aws()))
 
     assert (sent_now["follows"], sent_now["requested"]) == ("", 1_800_000_000)
 
 
-def asks(
-    provider: Aws, *, regions: Sequence[str] = (HOME, OTHER), protect: bool = True, **changed: Any
-) -> tuple[Deployment, Exception | None]:
-    """Run the program so that it asks for `STOOD`, with these changes."""
-    wanted: dict[str, Any] = {"counters": ["orders"], "defaultCounter": "orders", "floors": {"*": 7}}
-    try:
-        return deploy(config(*regions, protect=protect, **{**wanted, **changed}), aws=provider), None
-    except Exception as error:  # what the program ended with
-        return Deployment(provider.resources, {}), error
+def asking(**changed: Any) -> dict[str, str]:
+    """Return the configuration that asks for `STOOD`, with these changes."""
+    wanted = {"regions": [HOME, OTHER], "counters": ["orders"], "defaultCounter": "orders", "floors": {"*": 7}}
+    return config(**{**wanted, **changed})
 
 
 def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
-    deployment, error = asks(provider, **changed)
-    assert error is None
-    return sent(deployment)
+    return sent(deploy(asking(**changed), aws=provider))
 
 
 DESIRED: dict[str, Any] = {
@@ -129,18 +109,10 @@ OTHERS = "; the same for counters that aren't in the settings"
 @pytest.mark.parametrize(
     ("provider", "changed"),
     [
-        (Aws(record=recorded(STOOD)), {"window": 2000}),
         (Aws(record=recorded(STOOD)), {"recovery": {"loss": LOSS, "above": 7}}),
         (Aws(record=recorded(STOOD, reconciled=False)), {"window": 2000}),
-        (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),
+        (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),  # a table was recreated
         (Aws(record=recorded({**STOOD, "counters": ["-check", "orders"]})), {}),
-    ],
-    ids=[
-        "a change",
-        "an answer",
-        "a change of what was not carried out",
-        "a recreated table",
-        "another order of counters",
     ],
 )
 def test_anything_else_follows_the_last_deployment(provider: Aws, changed: dict[str, Any]) -> None:
@@ -159,12 +131,10 @@ BEFORE_IT = f"{HOME} 2020-01-01T00:00:00.000"
     ("record", "number", "expected"),
     [
         (None, 4, FOLLOWED),
-        (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 4, FOLLOWED),
         (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 5, FOLLOWED),
         (recorded({**STOOD, "layoutsLabel": BEFORE_IT}), 3, TOKEN),
         (recorded({**STOOD, "window": 2000}), 5, TOKEN),
     ],
-    ids=["no record", "it is of a table before", "it is older", "the mirror is older", "it is of this table"],
 )
 def test_where_the_record_was_lost_its_copy_is_followed(
     record: dict[str, Any] | None, number: int, expected: str
@@ -179,7 +149,7 @@ def test_where_the_record_was_lost_its_copy_is_followed(
 def test_one_item_is_read_where_the_table_exists() -> None:
     provider, preview = Aws(), Aws(preview=True)
     assert event_of(provider)["follows"] == "", "a missing record is no error"
-    asks(preview)
+    deploy(asking(), aws=preview)
 
     call, of_the_mirror = [each for each in provider.calls if RECORD_KEY in each["key"]][-2:]
     assert of_the_mirror == {**call, "tableName": f"{PREFIX}-mirror"}
@@ -205,13 +175,12 @@ def test_one_item_is_read_where_the_table_exists() -> None:
         (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, [LASTING]),
         (Aws(record=recorded(STOOD)), {"window": 2000}, []),
     ],
-    ids=["a change", "a lost table", "nothing", "the update itself"],
 )
 def test_a_preview_says_what_will_change(
     provider: Aws, changed: dict[str, Any], expected: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        asks(provider, **changed)
+        deploy(asking(**changed), aws=provider)
 
     assert [record.getMessage() for record in caplog.records] == expected
 
@@ -224,18 +193,8 @@ def test_a_preview_says_what_will_change(
         ((), recorded(STOOD), {}, PUT_BACK),
         (("layouts",), recorded(STOOD), {}, PUT_BACK),
         ((), None, {}, ASKS),
-        (("layouts",), None, {}, ASKS),
         (("layouts", "mirror"), None, {}, ASKS),
         (("layouts", "mirror"), None, {"loss": LOSS, "above": 7}, ANSWERED),
-    ],
-    ids=[
-        "the first deployment was interrupted",
-        "the table was made again",
-        "it will be",
-        "the mirror was made again, too",
-        "it has none",
-        "both will be",
-        "with an answer",
     ],
 )
 def test_a_preview_says_why_there_is_no_record(
@@ -248,7 +207,7 @@ def test_a_preview_says_why_there_is_no_record(
     first = HERE if lost is None else f"{HOME} 2020-01-01T00:00:00.000"
     provider = Aws(preview=True, standing=True, lost=lost or (), copy=copy, first_layouts_label=first)
     with caplog.at_level(logging.INFO):
-        deploy(config(HOME, **ORDERS, recovery=answer, floors={"*": 100}), aws=provider)
+        deploy(asking(recovery=answer), aws=provider)
 
     assert expected in [record.getMessage() for record in caplog.records]
 
@@ -280,35 +239,31 @@ def test_a_protected_region_is_not_dropped() -> None:
     ids=["dropped", "it has left", "it leaves", "unprotected"],
 )
 def test_a_region_leaves_first(before: dict[str, Any], changed: dict[str, Any], refused: bool, preview: bool) -> None:
-    record = recorded({**STOOD, **before})
-    _, error = asks(Aws(preview=preview, standing=True, record=record), **changed)
-
-    assert isinstance(error, SettingsError) == refused
+    aws = Aws(preview=preview, standing=True, record=recorded({**STOOD, **before}))
+    with pytest.raises(SettingsError, match=r"^regions: ") if refused else nullcontext():
+        deploy(asking(**changed), aws=aws)
 
 
 def test_the_state_keeps_the_first_home() -> None:
-    desired = sent(deploy(SETTINGS, aws=Aws(first_layouts_label=f"{HOME} 2025-01-01T00:00:00.000")))["desired"]
+    desired = sent(deploy(config(HOME), aws=Aws(first_layouts_label=f"{HOME} 2025-01-01T00:00:00.000")))["desired"]
 
     assert (desired["firstLayoutsLabel"], desired["layoutsLabel"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("named", [{}, {"defaultCounter": "orders"}], ids=["unless set", "set"])
-@pytest.mark.parametrize("counters", [["integers", "orders"], ["orders", "integers"]], ids=["", "reordered"])
-def test_the_default_counter_is_a_plain_setting(counters: list[str], named: dict[str, str]) -> None:
+def test_the_default_counter_is_that_of_the_settings_everywhere() -> None:
     """Of functions, APIs, checks and the desired state, whatever the counters' order and the record are."""
-    expected = named.get("defaultCounter", "integers")
-    deployment = deploy(
-        config(HOME, OTHER, apiGateway=True, counters=counters, **named), aws=Aws(record=recorded(STOOD))
-    )
+    named = config(HOME, OTHER, apiGateway=True, counters=["integers", "orders"], defaultCounter="orders")
+    deployment = deploy(named, aws=Aws(record=recorded(STOOD)))
     environments = [made.inputs["environment"]["variables"] for made in deployment.of(FUNCTION)]
     events = [json.loads(made.inputs["input"]) for made in (*deployment.checks(), *deployment.releases())]
-    roots = [json.dumps(json.loads(api.inputs["body"])["paths"]["/"]) for api in deployment.of(REST_API)]
 
     found = {variables["DEFAULT_COUNTER"] for variables in environments if "DEFAULT_COUNTER" in variables}
     found |= {event["counter"] for about in events for event in about.values()}
-    found |= {counter for counter in counters for root in roots if f"'{counter}'" in root}
-    assert {*found, sent(deployment)["desired"]["defaultCounter"], deployment.outputs["defaultCounter"]} == {expected}
+    assert {*found, sent(deployment)["desired"]["defaultCounter"], deployment.outputs["defaultCounter"]} == {"orders"}
+    for api in deployment.of(REST_API):
+        root = json.dumps(json.loads(api.inputs["body"])["paths"]["/"])
+        assert ("'orders'" in root, "'integers'" in root) == (True, False)
 
 
 DYNAMODB = "operation error DynamoDB: GetItem, https response error, "
@@ -337,14 +292,6 @@ RENAMED = (
         ({"copy": OLD}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
         ({"copy": BROKEN}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
         ({"named": f"{PROJECT}-before"}, RENAMED),
-    ],
-    ids=[
-        "unreadable",
-        "a table is gone",
-        "an old record",
-        "an old copy",
-        "a broken copy",
-        "another name",
     ],
 )
 def test_what_would_go_wrong_is_refused(state: dict[str, Any], message: str, preview: bool) -> None:
@@ -406,75 +353,38 @@ def words(record: StoredRecord, **asked: Any) -> str:
     return changes({**BEFORE, **asked}, record)
 
 
+EPOCH = f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}"
+LOST = f"integers: epoch 3 → 4, gap up to 15,000{BURST}{OTHERS}; lost tables: eu-west-1"
+ORDERS = {"counters": ["integers", "orders"], "defaultCounter": "orders"}
+AT_THE_ROOT = "/ will mint from orders instead of integers: its callers may get integers that they got before; "
+FLOORS = {"floors": {"integers": 500}}
+
+
 @pytest.mark.parametrize(
     ("record", "asked", "expected"),
     [
         (RECORDED, {}, ""),
-        (
-            RECORDED,
-            {"regions": ["us-east-1", "eu-west-1"], "leaving": ["us-west-2"]},
-            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; leaving: us-west-2",
-        ),
-        (
-            RECORDED,
-            {"regions": [*BEFORE["regions"], "eu-north-1"]},
-            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; joining: eu-north-1",
-        ),
-        (
-            RECORDED,
-            {"regions": ["eu-west-1", "us-east-1", "us-west-2"]},
-            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}",
-        ),
-        (
-            RECORDED,
-            {"tableLabels": {**LABELS, "eu-west-1": ""}},
-            f"integers: epoch 3 → 4, gap up to 15,000{BURST}{OTHERS}; lost tables: eu-west-1",
-        ),
-        (RECORDED, {"counters": ["integers", "orders"]}, "new counters: orders"),
-        (
-            RECORDED,
-            {"counters": ["orders"]},
-            "new counters: orders; no longer in the settings, but still minting: integers",
-        ),
+        (RECORDED, {"regions": [HOME, OTHER], "leaving": ["us-west-2"]}, f"{EPOCH}; leaving: us-west-2"),
+        (RECORDED, {"regions": [*LABELS, "eu-north-1"]}, f"{EPOCH}; joining: eu-north-1"),
+        (RECORDED, {"regions": [OTHER, HOME, "us-west-2"]}, EPOCH),
+        (RECORDED, {"tableLabels": {**LABELS, OTHER: ""}}, LOST),
         (RECORDED, {"counters": ["orders", "integers"]}, "new counters: orders"),
+        (RECORDED, {"counters": ["a"]}, "new counters: a; no longer in the settings, but still minting: integers"),
         (RECORDED, {"counters": ["integers", "-check"]}, ""),
-        (
-            RECORDED,
-            {"counters": ["integers", "orders"], "defaultCounter": "orders"},
-            "/ will mint from orders instead of integers: its callers may get integers that they got before; "
-            "new counters: orders",
-        ),
+        (RECORDED, ORDERS, f"{AT_THE_ROOT}new counters: orders"),
         (RECORDED, {"floors": {"*": 7, "integers": 10_002}}, "floors: * 7, integers 10,002"),
-        (
-            RECORDED,
-            {"floors": {"integers": 10_001}},
-            "floors: integers 10,001 has no effect: it is at 10,001 already",
-        ),
-        (replace(RECORDED, desired={**BEFORE, "floors": {"integers": 500}}), {"floors": {"integers": 500}}, ""),
+        (RECORDED, {"floors": {"integers": 9}}, "floors: integers 9 has no effect: it is at 10,001 already"),
+        (replace(RECORDED, desired={**BEFORE, **FLOORS}), FLOORS, ""),
         (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 8}}, f"recovery: {LOSS}"),
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 7}}, ""),
         (ANSWERS, {}, ""),
-        (
-            RECORDED,
-            {"window": 50_000, "scheduleMinutes": 1},
-            "window: 1,000 → 50,000; schedule minutes: 5 → 1",
-        ),
+        (RECORDED, {"window": 50_000, "scheduleMinutes": 1}, "window: 1,000 → 50,000; schedule minutes: 5 → 1"),
         (LEFT, {}, "deleted: us-west-1"),
-        (
-            LEFT,
-            {"regions": [*BEFORE["regions"], "us-west-1"]},
-            f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}; joining: us-west-1",
-        ),
+        (LEFT, {"regions": [*LABELS, "us-west-1"]}, f"{EPOCH}; joining: us-west-1"),
         (STARTED, {}, f"{UNFINISHED} continued"),
         (STARTED, {"window": 1}, f"{UNFINISHED} replaced by this one; window: 1,000 → 1"),
         (BY_HAND, {"counters": ["integers", "invoices"]}, ""),
-    ],
-    ids=[
-        *("nothing", "leaving", "joining", "reorder", "lost table", "new counter", "another counter", "order"),
-        *("the check's counter", "default", "floors", "a floor below", "it stays", "an answer", "another number"),
-        *("the answer stays", "it is removed", "numbers", "left", "it comes back", "unfinished", "replaced"),
-        "created by hand",
     ],
 )
 def test_a_change_is_said_in_one_line(record: StoredRecord, asked: dict[str, Any], expected: str) -> None:
