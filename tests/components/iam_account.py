@@ -97,6 +97,9 @@ class Account:
                 own = self.api(api.inputs["region"])
                 text = json.dumps(policy).replace('"execute-api:/', f'"{own}/')
                 self.policies[own] = statements_of(text)
+        for made in self.deployment.of(ROLE):
+            trust = statements_of(made.inputs["assumeRolePolicy"])
+            self.policies[self.role(made.inputs["name"]).arn] = [{**each, "Resource": "*"} for each in trust]
         for document in (*self.policies.values(), self.key_policy):
             _check(document)
 
@@ -155,19 +158,12 @@ class Account:
         }
         return all(self.allows(caller, action, called, **context) for action, context in actions.items())
 
-    def trusts(self, role: str, caller: Caller) -> bool:
-        """Return whether a caller may assume a role."""
-        trust = statements_of(self.deployment.one(ROLE, name=role).inputs["assumeRolePolicy"])
-        _check([{**statement, "Resource": "*"} for statement in trust])
-        request = iam_evaluator.EvalContext(caller.arn, "", caller.account, "sts:AssumeRole", "*", "")
-        document = {"Statement": [{**statement, "Resource": "*"} for statement in trust]}
-        found = iam_evaluator.evaluate_resource_policy(document, request, service=caller.service or None)
-        return found.decision == "Allow"
-
     def _policy_of(self, action: str, resource: str) -> tuple[list[Statement], bool]:
         """Return the policy of a resource, and whether it must allow even those of its own account."""
         if action.startswith("kms:"):
             return [*self.key_policy], True
+        if action.startswith("sts:"):
+            return self.policies.get(resource, []), True
         if action.startswith("execute-api:"):
             return self.policies.get("/".join(resource.split("/")[:1]), []), False
         return self.policies.get(resource, []), False

@@ -1,6 +1,22 @@
-"""What a region of a domain takes, and that an overload of one doesn't take out a second, by Route 53's rule."""
+"""What a region of a domain takes, and that an overload of one doesn't take out another.
 
-from collections.abc import Callable, Mapping
+The second is simulated. The rules are AWS's:
+
+- API Gateway takes a token for each request, of its route's bucket (guide, "Throttle requests to your HTTP APIs").
+- Lambda takes a request if an execution is free, and at most ten per second for each (guide, "Lambda quotas").
+- A checker changes its mind after as many results in a row as the threshold says, both ways. An endpoint is healthy if
+  more than 18 % of the checkers say so (Route 53 guide, "How Amazon Route 53 determines whether a health check is
+  healthy").
+- Callers go to their nearest healthy region. If none is healthy, all count as healthy (Route 53 guide, "How Amazon
+  Route 53 chooses records when health checking is configured").
+- Resolvers remember an answer for a minute, the TTL of an alias of API Gateway.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapreplace
+from operator import itemgetter
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,21 +25,12 @@ from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, Th
 from components.domain.dns import FAILURES, INTERVAL
 from components.settings import PUBLIC_CONCURRENCY
 from tests.components.aws_answers import HTTP_STAGE, METHOD_SETTINGS, ROUTE
-from tests.components.overload import Bucket, Checker, Executions, Load, SimulatedRegion, simulate
 from tests.components.recording import Deployment
 from tests.components.registrations import DOMAIN
 from tests.components.running import HOME, config, deploy
 
 ELSEWHERE = "ap-southeast-3"
 HEALTH = "GET /-/health"
-REGIONS = 3
-MINUTES = 5
-SEEDS = range(4)
-USUAL = 0.01
-"""Seconds of a request."""
-
-SLOWEST = 1 / PER_EXECUTION
-"""Seconds of a request up to which the executions serve all that the throttles let through."""
 
 
 def throttle(inputs: Mapping[str, Any]) -> Throttle:
@@ -96,73 +103,146 @@ def test_there_is_room_for_all_checkers() -> None:
     assert least.burst >= CHECKERS, "they don't coordinate: all may ask at once"
 
 
-def test_a_checker_changes_its_mind_by_the_threshold() -> None:
-    checker = Checker()
-    opinions: list[bool] = []
-    for passed in (False, True, False, False, True, False, True, True):
-        checker.count(passed=passed)
-        opinions.append(checker.healthy)
+HEALTHY_ABOVE = 0.18
+"""Share of the checkers."""
 
-    assert FAILURES == 2
-    assert opinions == [True, True, True, False, False, False, False, True]
+TTL = 60.0
+"""Seconds for which a resolver remembers an answer."""
 
+RESOLVERS = 20
+"""How many the callers near a region use. Each asks at its own time."""
 
-@pytest.mark.parametrize(("sick", "healthy"), [(12, True), (13, False)])
-def test_more_than_18_percent_make_a_region_healthy(sick: int, healthy: bool) -> None:
-    """Three of fifteen are 20 %, two are 13 %."""
-    region = one_throttle()
-    for checker in region.checkers[:sick]:
-        checker.healthy = False
-
-    assert region.healthy() is healthy
+USUAL = 0.01
+"""Seconds of a request."""
 
 
-def one_throttle(seconds: float = USUAL) -> SimulatedRegion:
-    """A region by the rule of before: callers and checks share a throttle of as much as Lambda takes."""
-    most = PER_EXECUTION * PUBLIC_CONCURRENCY
-    shared = Bucket(Throttle(most, most))
-    return SimulatedRegion({"callers": shared, "health": shared}, Executions(PUBLIC_CONCURRENCY), seconds)
+class Bucket:
+    """A token bucket: full at first."""
+
+    def __init__(self, throttle: Throttle) -> None:
+        self._throttle = throttle
+        self._tokens, self._at = float(throttle.burst), 0.0
+
+    def take(self, now: float) -> bool:
+        """Return whether there is a token at `now`, in seconds, and take it."""
+        gained = (now - self._at) * self._throttle.rate
+        self._tokens, self._at = min(self._throttle.burst, self._tokens + gained), now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
 
 
-@pytest.fixture(scope="module")
-def its_own(public_domain: Deployment) -> Callable[..., SimulatedRegion]:
-    """Make a region of a public domain as the program registers it."""
-    limits = registered(public_domain)
+class Executions:
+    """The function's concurrent executions, all free at first."""
 
-    def make(seconds: float = USUAL) -> SimulatedRegion:
-        buckets = {route: Bucket(limit) for route, limit in limits.items()}
-        return SimulatedRegion(buckets, Executions(PUBLIC_CONCURRENCY), seconds)
+    def __init__(self, count: int) -> None:
+        self._free_at = [0.0] * count
+        most = PER_EXECUTION * count
+        self._rate = Bucket(Throttle(most, most))
 
-    return make
-
-
-CAPACITY = PER_EXECUTION * PUBLIC_CONCURRENCY
-
-
-def loads(times: float, *, together: bool = False) -> list[Load]:
-    """So many times a region's capacity near the first region, and half of it near each of the others."""
-    others = [Load(place, CAPACITY / 2) for place in range(1, REGIONS)]
-    return [Load(0, CAPACITY * times, together=together), *others]
+    def run(self, now: float, seconds: float) -> bool:
+        """Return whether Lambda runs a request of so many seconds, or throttles it."""
+        if self._free_at[0] > now or not self._rate.take(now):
+            return False
+        heapreplace(self._free_at, now + seconds)
+        return True
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("times", [4, 10])
-def test_with_one_throttle_an_overload_takes_out_the_next(times: float) -> None:
-    """When depends on chance: which checkers get through, and whose answers of DNS end first."""
-    runs = (simulate([one_throttle() for _ in range(REGIONS)], loads(times), MINUTES, seed) for seed in SEEDS)
+@dataclass
+class Checker:
+    """One of Route 53's checkers. It begins by taking the region for healthy."""
 
-    assert any(out >= {0, 1} for out in runs)
+    healthy: bool = True
+    against: int = 0
+    """How many results in a row spoke against that."""
+
+    def count(self, *, passed: bool) -> None:
+        """Count one result."""
+        self.against = 0 if passed == self.healthy else self.against + 1
+        if self.against == FAILURES:
+            self.healthy, self.against = passed, 0
+
+
+@dataclass
+class SimulatedRegion:
+    """A region: its buckets by route, its executions, its checkers."""
+
+    buckets: dict[str, Bucket]
+    executions: Executions = field(default_factory=lambda: Executions(PUBLIC_CONCURRENCY))
+    checkers: list[Checker] = field(default_factory=lambda: [Checker() for _ in range(CHECKERS)])
+    served: int = 0
+    throttled: int = 0
+    """Requests of callers that API Gateway refused: 429."""
+    failed: int = 0
+    """Requests of callers that Lambda refused: 5xx."""
+
+    def healthy(self) -> bool:
+        """Return whether Route 53 leads callers here."""
+        return sum(checker.healthy for checker in self.checkers) > HEALTHY_ABOVE * len(self.checkers)
+
+    def call(self, now: float) -> None:
+        """Take one request of a caller."""
+        if not self.buckets["callers"].take(now):
+            self.throttled += 1
+        elif self.executions.run(now, USUAL):
+            self.served += 1
+        else:
+            self.failed += 1
+
+    def check(self, now: float, checker: int) -> None:
+        """Take one request of a checker."""
+        self.checkers[checker].count(passed=self.buckets["health"].take(now) and self.executions.run(now, USUAL))
+
+
+def arrivals(rate: float, together: bool, random: Random, end: float) -> Iterator[float]:
+    """Return when so many requests per second come: at random times, or all of a second at once."""
+    now = 0.0
+    while now < end:
+        yield from [now] * (round(rate) if together else 1)
+        now += 1.0 if together else random.expovariate(rate)
+
+
+def simulate(regions: Sequence[SimulatedRegion], rates: Sequence[float], *, together: bool, seed: int) -> set[int]:
+    """Let callers come near each region for five minutes. Return the regions that were ever left out of DNS."""
+    random, end = Random(seed), 300.0
+    events: list[tuple[float, float, int, int | None]] = []
+    for place, rate in enumerate(rates):
+        for checker in range(CHECKERS):
+            first = random.uniform(0, INTERVAL)  # they don't coordinate
+            events += [(first + n * INTERVAL, random.random(), place, checker) for n in range(int(end // INTERVAL))]
+        times = arrivals(rate, together and place == 0, random, end)
+        events += [(now, random.random(), place, None) for now in times]
+    events.sort(key=itemgetter(0, 1))  # who comes first of those that come at once is chance
+    out: set[int] = set()
+    answers: dict[tuple[int, int], tuple[float, int]] = {}
+    """Of which resolver: until when it remembers which region."""
+    for now, _, place, checker in events:
+        if checker is not None:
+            regions[place].check(now, checker)
+            out |= set() if regions[place].healthy() else {place}
+            continue
+        resolver = place, random.randrange(RESOLVERS)
+        until, led = answers.get(resolver, (random.uniform(0, TTL), place))
+        if until < now:
+            healthy = {each for each, region in enumerate(regions) if region.healthy()} or {*range(len(regions))}
+            nearest = (each % len(regions) for each in range(place, place + len(regions)))
+            until, led = now + TTL, next(each for each in nearest if each in healthy)
+        answers[resolver] = until, led
+        regions[led].call(now)
+    return out
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("together", [False, True], ids=["at random", "all at once"])
 @pytest.mark.parametrize("times", [4, 10])
-def test_with_two_an_overload_takes_out_no_region(
-    its_own: Callable[..., SimulatedRegion], times: float, together: bool
-) -> None:
-    for seed in SEEDS:
-        regions = [its_own() for _ in range(REGIONS)]
-        assert simulate(regions, loads(times, together=together), MINUTES, seed) == set()
+def test_an_overload_takes_out_no_region(public_domain: Deployment, times: float, together: bool) -> None:
+    """So many times a region's capacity near the first one, and half of it near each of the others."""
+    capacity, limits = PER_EXECUTION * PUBLIC_CONCURRENCY, registered(public_domain)
+    for seed in range(2):
+        regions = [SimulatedRegion({route: Bucket(limit) for route, limit in limits.items()}) for _ in range(3)]
+        rates = [capacity * times, capacity / 2, capacity / 2]
+        assert simulate(regions, rates, together=together, seed=seed) == set()
         overloaded, *others = regions
         arrived = overloaded.served + overloaded.throttled + overloaded.failed
         assert overloaded.throttled > arrived / 2
@@ -171,19 +251,13 @@ def test_with_two_an_overload_takes_out_no_region(
 
 
 @pytest.mark.long
-def test_a_region_that_fails_overloads_the_next_for_long(its_own: Callable[..., SimulatedRegion]) -> None:
-    """All load of two regions, ten times what one takes, arrives at one: it stays."""
-    regions = [its_own() for _ in range(REGIONS)]
-    regions[0].down = True
+def test_without_limits_of_their_own_checks_are_overloaded(public_domain: Deployment) -> None:
+    """So the simulation can fail."""
+    capacity = PER_EXECUTION * PUBLIC_CONCURRENCY
 
-    assert simulate(regions, loads(10), MINUTES) == {0}
-    assert regions[1].throttled > regions[1].served > 0
+    def out(seed: int) -> set[int]:
+        shared = [Bucket(Throttle(capacity, capacity)) for _ in range(3)]
+        regions = [SimulatedRegion({"callers": each, "health": each}) for each in shared]
+        return simulate(regions, [capacity * 10, capacity / 2, capacity / 2], together=False, seed=seed)
 
-
-@pytest.mark.long
-@pytest.mark.parametrize(("seconds", "out"), [(SLOWEST, set[int]()), (3 * SLOWEST, {0, 1, 2})])
-def test_slow_requests_take_the_executions(
-    its_own: Callable[..., SimulatedRegion], seconds: float, out: set[int]
-) -> None:
-    """Health checks need an execution too. Lambda's ten per second and execution are one at a time of 0.1 s."""
-    assert simulate([its_own(seconds) for _ in range(REGIONS)], loads(4), MINUTES) == out
+    assert any(map(out, range(4)))

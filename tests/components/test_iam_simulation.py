@@ -9,7 +9,7 @@ import pytest
 
 from components.table import WRITES
 from local.paths import ROOT as CHECKOUT
-from tests.components.aws_answers import ACCOUNT, PERMISSION, POLICY, TABLE_POLICY, arn
+from tests.components.aws_answers import ACCOUNT, POLICY, TABLE_POLICY, arn
 from tests.components.iam_account import (
     ADMINISTRATOR,
     ANONYMOUS,
@@ -216,10 +216,11 @@ def test_an_administrator_reads_and_may_take_the_policy_off(account: Account) ->
 @pytest.mark.parametrize("name", [f"mint-{OTHER}", f"coordinate-{HOME}", f"gateway-{OTHER}"])
 def test_only_its_service_assumes_a_role(account: Account, name: str) -> None:
     own, others = ("apigateway", "lambda") if name.startswith("gateway") else ("lambda", "apigateway")
+    role = account.role(f"{PREFIX}-{name}").arn
 
-    assert account.trusts(f"{PREFIX}-{name}", service(own))
+    assert account.allows(service(own), "sts:AssumeRole", role)
     for caller in (service(others), service("events"), ADMINISTRATOR, ROOT):
-        assert not account.trusts(f"{PREFIX}-{name}", caller)
+        assert not account.allows(caller, "sts:AssumeRole", role)
 
 
 @pytest.mark.parametrize("role", [f"mint-{OTHER}", f"gateway-{OTHER}", f"coordinate-{HOME}"])
@@ -318,14 +319,7 @@ def test_a_service_calls_only_for_the_stacks_own_resources(named: Account) -> No
     own_rule, other_rule = (arn("events", HOME, f"rule/{name}") for name in (f"{PREFIX}-schedule", "others"))
     own_api, other_api = named.api(OTHER), arn("execute-api", OTHER, "other")
     invoke = "lambda:InvokeFunction"
-    (scheduled,) = [p for p in named.deployment.of(PERMISSION) if p.inputs["principal"] == "events.amazonaws.com"]
-    (served,) = [
-        p
-        for p in named.deployment.of(PERMISSION)
-        if p.inputs["principal"] == "apigateway.amazonaws.com" and p.inputs["region"] == OTHER
-    ]
-    coordinator = function("coordinate", HOME, scheduled.inputs.get("qualifier", ""))
-    mint = function("mint", OTHER, served.inputs.get("qualifier", ""))
+    coordinator, mint = function("coordinate", HOME, "deployments"), function("mint", OTHER, "live")
 
     assert named.allows(service("events"), invoke, coordinator, aws__SourceArn=own_rule)
     assert not named.allows(service("events"), invoke, coordinator, aws__SourceArn=other_rule)

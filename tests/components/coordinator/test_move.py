@@ -57,50 +57,20 @@ def test_where_the_home_is_still_the_home_no_region_is_asked() -> None:
     assert {call["region"] for call in aws.calls} == {HOME}
 
 
+STARTED: Items = {**STANDS, **KNOWN, (HOME, "layouts", "/admitted"): home(NEW, 2)}
+ADMITTED: Items = {**STARTED, (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5)}
+CLAIM = home(NEW, 2, HOME, NEW)
+BOTH: Items = {(HOME, "layouts", "/admitted"): CLAIM, (NEW, "layouts", "/admitted"): CLAIM}
+
 CASES: dict[str, tuple[Items, str, str]] = {
     "it is on record in the regions": ({**STANDS, **KNOWN}, NEW, HOME),
     "one region has it on record": ({**STANDS, (THREE[2], "receipts", "/home"): home(HOME, 1)}, NEW, HOME),
     "only the mirror has its record": ({**KNOWN, (HOME, "mirror", "/deployment"): record(HOME)}, NEW, HOME),
-    "a move was given up before it led to anything": (
-        {**STANDS, **KNOWN, (HOME, "layouts", "/admitted"): home(NEW, 2)},
-        HOME,
-        "",
-    ),
-    "a move was given up after it was admitted": (
-        {
-            **STANDS,
-            **KNOWN,
-            (HOME, "layouts", "/admitted"): home(NEW, 2),
-            (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5),
-        },
-        HOME,
-        NEW,
-    ),
-    "a move was killed, and now there is a third home": (
-        {
-            **STANDS,
-            **KNOWN,
-            (HOME, "layouts", "/admitted"): home(NEW, 2),
-            (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5),
-        },
-        THIRD,
-        NEW,
-    ),
-    "a move was killed when it had claimed both homes, and is repeated": (
-        {
-            **STANDS,
-            **KNOWN,
-            (HOME, "layouts", "/admitted"): home(NEW, 2, HOME, NEW),
-            (NEW, "layouts", "/admitted"): home(NEW, 2, HOME, NEW),
-        },
-        NEW,
-        HOME,
-    ),
-    "and no region has the home on record": (
-        {**STANDS, (NEW, "layouts", "/admitted"): home(NEW, 2, HOME, NEW)},
-        NEW,
-        HOME,
-    ),
+    "a move was given up before it led to anything": (STARTED, HOME, ""),
+    "a move was given up after it was admitted": (ADMITTED, HOME, NEW),
+    "a move was killed, and now there is a third home": (ADMITTED, THIRD, NEW),
+    "a move was killed when it had claimed both, and is repeated": ({**STANDS, **KNOWN, **BOTH}, NEW, HOME),
+    "and no region has the home on record": ({**STANDS, (NEW, "layouts", "/admitted"): CLAIM}, NEW, HOME),
     "the former home is lost": (KNOWN, NEW, ""),
     "nothing is deployed": ({}, NEW, ""),
 }
@@ -241,16 +211,9 @@ def test_the_former_homes_key_is_needed_until_it_has_left() -> None:
     assert keys[HOME] in json.dumps([each.inputs for each in deployment.of(POLICY)])
 
 
-EVERYTHING: dict[str, Any] = {
-    "apiGateway": True,
-    "domain": "integers.example.com",
-    "hostedZone": "example.com",
-    "dashboard": True,
-    "alarmEmails": ["operator@shop.example"],
-    "budget": 10,
-    "openCounters": True,
-    "protect": True,
-}
+ZONE = {"domain": "integers.example.com", "hostedZone": "example.com"}
+NOTIFIED = {"alarmEmails": ["operator@shop.example"], "budget": 10}
+EVERYTHING: dict[str, Any] = {"apiGateway": True, "dashboard": True, "openCounters": True, **ZONE, **NOTIFIED}
 
 
 def dependents(state: Mapping[str, Registration], names: Iterable[str]) -> set[str]:
