@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY
@@ -45,56 +45,36 @@ class Deployment:
         return [resource for resource in self.of(INVOCATION) if "-release-" in resource.name]
 
 
+@dataclass(eq=False, kw_only=True)
 class Aws:
-    """Makes nothing; answers what AWS would. In a preview nothing is known but what was registered.
+    """Makes nothing; answers what AWS would. In a preview nothing is known but what was registered."""
 
-    Args:
-        preview: whether it is a preview.
-        standing: whether everything has been made before, so that a preview knows what AWS added to it.
-        lost: the ends of the names of tables of which that isn't so.
-        failing: the type whose resources can't be made, or the name of one.
-        continuing: whether the run goes on then, as with `--continue-on-error`, but for what depends on them.
-        record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
-            is none.
-        copy: the mirror's copy of it, likewise.
-        items: items of regions: (region, table without the prefix, key) → its attributes, or the error of reading it.
-        labels: the stream labels of tables, by their region; of the others it is `LABEL`.
-        first_layouts_label: what the state has kept as the label of the first layouts table.
-        named: what the names of tables begin with in the state.
-        zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
-    """
-
-    def __init__(
-        self,
-        *,
-        preview: bool = False,
-        standing: bool = False,
-        lost: Collection[str] = (),
-        failing: str | None = None,
-        continuing: bool = False,
-        record: Mapping[str, Any] | str | None = None,
-        copy: Mapping[str, Any] | None = None,
-        items: Mapping[tuple[str, str, str], Mapping[str, Any] | str] | None = None,
-        labels: Mapping[str, str | None] | None = None,
-        first_layouts_label: str | None = None,
-        named: str | None = None,
-        zones: Mapping[str, str] | None = None,
-    ) -> None:
-        self.preview = preview
-        self.resources: list[Registration] = []
-        self.calls: list[dict[str, Any]] = []
-        self._known = standing or not preview
-        self._lost = lost
-        self._failing = failing
-        self._continuing = continuing
-        self._skipped: set[str] = set()
-        self._record = record
-        self._copy = copy
-        self._items = items or {}
-        self._labels = labels or {}
-        self._first_layouts_label = first_layouts_label
-        self._named = named
-        self._zones = zones or {"Z123": "example.com"}
+    preview: bool = False
+    standing: bool = False
+    """Whether everything has been made before, so that a preview knows what AWS added to it."""
+    lost: Collection[str] = ()
+    """The ends of the names of tables of which that isn't so."""
+    failing: str | None = None
+    """The type whose resources can't be made, or the name of one."""
+    continuing: bool = False
+    """Whether the run goes on then, as with `--continue-on-error`, but for what depends on them."""
+    record: Mapping[str, Any] | str | None = None
+    """The record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there is none."""
+    copy: Mapping[str, Any] | None = None
+    """The mirror's copy of it, likewise."""
+    items: Mapping[tuple[str, str, str], Mapping[str, Any] | str] = field(default_factory=dict[Any, Any])
+    """Items of regions: (region, table without the prefix, key) → its attributes, or the error of reading it."""
+    labels: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """The stream labels of tables, by their region; of the others it is `LABEL`."""
+    first_layouts_label: str | None = None
+    """What the state has as the label of the first layouts table."""
+    named: str | None = None
+    """What the names of tables begin with in the state."""
+    zones: Mapping[str, str] = field(default_factory=lambda: {"Z123": "example.com"})
+    """The hosted zones of the account: id → name, with a final dot if it is a private zone."""
+    resources: list[Registration] = field(default_factory=list[Registration])
+    calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    skipped: set[str] = field(default_factory=set[str])
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if token == GET_ZONE:
@@ -105,10 +85,10 @@ class Aws:
         table: str = arguments["tableName"]
         (key,) = (value["S"] for value in json.loads(arguments["key"]).values())
         named = table.rpartition("-")[2]
-        stored: dict[str, Any] = {"layouts": self._record, "mirror": self._copy} if key == RECORD_KEY else {}
-        if key == ADMITTED_KEY and self._record is not None:
+        stored: dict[str, Any] = {"layouts": self.record, "mirror": self.copy} if key == RECORD_KEY else {}
+        if key == ADMITTED_KEY and self.record is not None:
             stored = {"layouts": {"token": {"S": "of the record"}}}
-        item = self._items.get((arguments["region"], named, key), stored.get(named))
+        item = self.items.get((arguments["region"], named, key), stored.get(named))
         if item is None:
             raise ValueError(f"reading DynamoDB Table Item ({table}|{key}): empty result")
         if isinstance(item, str):
@@ -117,22 +97,22 @@ class Aws:
 
     def _zone(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The zone of this id or name, as the provider returns it."""
-        for zone_id, name in self._zones.items():
+        for zone_id, name in self.zones.items():
             if arguments.get("zoneId") == zone_id or arguments.get("name") == name.removesuffix("."):
                 return {"id": zone_id, "zoneId": zone_id, "name": name, "privateZone": name.endswith(".")}
         raise ValueError("no matching Route 53 Hosted Zone found")
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources.append(resource)
-        failing = self._failing in (resource.type, resource.name)
-        if self._continuing and (failing or resource.dependencies & self._skipped):
-            self._skipped.add(resource.urn)
+        failing = self.failing in (resource.type, resource.name)
+        if self.continuing and (failing or resource.dependencies & self.skipped):
+            self.skipped.add(resource.urn)
             raise Skipped
         if failing:
             raise ValueError(f"{resource.name} can't be made")
-        lost = resource.type == TABLE and resource.inputs["name"].rpartition("-")[2] in self._lost
+        lost = resource.type == TABLE and resource.inputs["name"].rpartition("-")[2] in self.lost
         follows = resource.type == INVOCATION and not isinstance(resource.inputs["input"], str)  # from what is lost
-        if not resource.custom or not self._known or lost or follows:
+        if not resource.custom or (self.preview and not self.standing) or lost or follows:
             return "", resource.inputs
         return f"{resource.name}-id", {
             **resource.inputs,
@@ -142,11 +122,11 @@ class Aws:
 
     def _of_the_state(self, resource: Registration) -> dict[str, Any]:
         region = resource.inputs.get("region", "")
-        if self._first_layouts_label is not None and resource.type == STASH:
-            return {"output": self._first_layouts_label}
-        if self._named is not None and resource.type == TABLE:
+        if self.first_layouts_label is not None and resource.type == STASH:
+            return {"output": self.first_layouts_label}
+        if self.named is not None and resource.type == TABLE:
             assert "name" in resource.ignore_changes, "Pulumi would not keep it"
-            return {"name": f"{self._named}-{resource.inputs['name'].rpartition('-')[2]}"}
-        if resource.name == f"integers-{region}-table" and region in self._labels:
-            return {"streamLabel": self._labels[region]}
+            return {"name": f"{self.named}-{resource.inputs['name'].rpartition('-')[2]}"}
+        if resource.name == f"integers-{region}-table" and region in self.labels:
+            return {"streamLabel": self.labels[region]}
         return {}

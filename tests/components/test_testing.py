@@ -68,25 +68,19 @@ def shop(**settings: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_program_gets_all_outputs() -> None:
-    outputs = run(Mocks(), shop)
+    def program() -> list[dict[str, Any]]:
+        other = GlobalIntegers("tickets", GlobalIntegersArgs("us-east-1", ["us-east-1"], prefix="tickets"))
+        return [shop(), outputs_of(other)]
+
+    outputs, others = run(Mocks(), program)
 
     assert outputs["regions"] == list(outputs["urls"]) == TWO
-    assert outputs["layout"] == {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
+    assert outputs["layout"] == {region: {"offset": offset, "stride": 2} for offset, region in enumerate(TWO, 1)}
     assert outputs["counters"]["integers"]["epoch"] == 1
     assert (outputs["defaultCounter"], outputs["coordinator"]) == ("integers", "shop-test-integers-coordinate")
+    assert outputs["urls"]["us-east-1"] != others["urls"]["us-east-1"]
     for region, url in outputs["urls"].items():
         assert re.fullmatch(rf"https://[a-z0-9]{{32}}\.lambda-url\.{region}\.on\.aws/", url)
-
-
-@pytest.mark.slow
-def test_two_components_have_different_urls() -> None:
-    def program() -> dict[str, pulumi.Output[str]]:
-        args = [GlobalIntegersArgs("us-east-1", ["us-east-1"], prefix=prefix) for prefix in ("shop", "tickets")]
-        return {each.prefix: GlobalIntegers(each.prefix, each).urls["us-east-1"] for each in args}
-
-    urls = run(Mocks(), program)
-
-    assert urls["shop"] != urls["tickets"]
 
 
 def test_a_preview_knows_what_pulumi_knows() -> None:
@@ -166,15 +160,9 @@ def test_a_refusal_fails_what_depends_on_it() -> None:
         run(mocks, program)
 
     assert "urls" not in {each.name for each in mocks.resources}
-
-
-def test_a_preview_of_it_succeeds_as_pulumis_does() -> None:
-    assert run(Mocks(refusal="no"), lambda: shop()["regions"], preview=True) == TWO
-
-
-def test_wrong_settings_are_refused() -> None:
+    assert run(mocks, lambda: shop()["regions"], preview=True) == TWO, "as in Pulumi's preview"
     with pytest.raises(SettingsError, match="eu-west-1"):
-        run(Mocks(), lambda: GlobalIntegers("integers", GlobalIntegersArgs("us-east-1", ["us-east-1", "eu-wset-1"])))
+        run(mocks, lambda: GlobalIntegers("integers", GlobalIntegersArgs("us-east-1", ["eu-wset-1"])))
 
 
 @pytest.mark.slow
