@@ -81,8 +81,9 @@ def test_signed_requests_reach_the_function(signed_domain: Deployment) -> None:
                 assert integration["uri"] == f"arn:aws:apigateway:{api.inputs['region']}:{path}"
                 signatures[place, method] = operation.get("security")
         every = "x-amazon-apigateway-any-method"
-        signed = {(place, every): [{"sigv4": []}] for place in ("/", "/{proxy+}")}
-        assert signatures == {("/-/health", "get"): None, ("/-/health", every): [{"sigv4": []}], **signed}
+        assert signatures.pop(("/-/health", "get")) is None
+        places = ("/", "/{proxy+}", "/-/health")
+        assert signatures == dict.fromkeys(((place, every) for place in places), [{"sigv4": []}])
 
 
 def test_its_policy_allows_health_to_all_and_the_rest_to_accounts(signed_domain: Deployment) -> None:

@@ -70,7 +70,12 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asking(**changed: Any) -> dict[str, str]:
     """Return the configuration that asks for `STOOD`, with these changes."""
-    wanted = {"regions": [HOME, OTHER], "counters": ["orders"], "defaultCounter": "orders", "floors": {"*": 7}}
+    wanted: dict[str, Any] = {
+        "regions": [HOME, OTHER],
+        "counters": ["orders"],
+        "defaultCounter": "orders",
+        "floors": {"*": 7},
+    }
     return config(**{**wanted, **changed})
 
 

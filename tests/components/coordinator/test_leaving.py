@@ -1,5 +1,7 @@
 """Regions that leave: outside of the layout, still there to say where to go, and ready to be deleted."""
 
+from typing import Any
+
 import pytest
 
 from tests.components.aws_answers import TABLE
@@ -20,7 +22,8 @@ def test_a_region_that_leaves_is_not_waited_for(leaving: Deployment) -> None:
 
 @pytest.mark.slow
 def test_it_keeps_all_that_it_had(leaving: Deployment) -> None:
-    before = deploy(config(*THREE, GONE, **{**SHOWN, "leaving": []}))
+    more: dict[str, Any] = {**SHOWN, "leaving": []}
+    before = deploy(config(*THREE, GONE, **more))
 
     alarms = {made.urn for made in before.resources if made.name.startswith(f"integers-monitoring-{GONE}")}
     assert len(alarms) == 1 + 4

@@ -12,7 +12,7 @@ from components.settings.rules import MAX_DOMAIN
 from components.settings.values import did_you_mean
 from global_integers_core.names import camel
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
-from tests.components.settings.refused import REFUSALS, in_program, refused
+from tests.components.settings.refused import REFUSALS, in_program, of_stack, refused
 
 COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"
 DOMAIN = "integers.example.com"
@@ -69,7 +69,9 @@ def test_the_refusal_of_a_wrong_value_is_in_the_file() -> None:
     ],
 )
 def test_a_setting_that_is_too_long_is_refused(setting: dict[str, Any], expected: str) -> None:
-    assert expected in " ".join(refusals(config(**{"regions": THREE, **setting})))
+    found = of_stack(**setting)
+
+    assert expected in " ".join(found)
 
 
 def test_regions_without_function_urls_must_be_allowed() -> None:

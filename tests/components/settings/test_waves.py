@@ -12,23 +12,18 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy
 ONE, TWO, OTHER = THREE
 
 
-def checked(check: Registration) -> dict[str, Any]:
-    """Return which version of which region is checked, its default counter, and the digest of its function."""
-    return json.loads(check.inputs["input"])["check"]
-
-
-def released(release: Registration) -> dict[str, Any]:
-    return json.loads(release.inputs["input"])["release"]
-
-
-def release_of(deployment: Deployment, region: str) -> Registration:
-    (release,) = [release for release in deployment.releases() if released(release)["region"] == region]
-    return release
+def asked(invocation: Registration) -> dict[str, Any]:
+    """Return which version of which region is checked or released, its default counter, and the function's digest."""
+    (found,) = json.loads(invocation.inputs["input"]).values()
+    return found
 
 
 def check_of(deployment: Deployment, region: str) -> Registration:
-    (check,) = [check for check in deployment.checks() if checked(check)["region"] == region]
-    return check
+    return next(check for check in deployment.checks() if asked(check)["region"] == region)
+
+
+def release_of(deployment: Deployment, region: str) -> Registration:
+    return next(release for release in deployment.releases() if asked(release)["region"] == region)
 
 
 def mint(deployment: Deployment, region: str) -> Registration:
@@ -98,9 +93,9 @@ def test_a_paused_region_has_no_check_until_it_runs_again() -> None:
     """Nothing of its old version is taken away: it comes back with it."""
     deployment = deploy(config(ONE, TWO, paused=[ONE]))
 
-    for event in (checked(check_of(deployment, ONE)), released(release_of(deployment, ONE))):
+    for event in (asked(check_of(deployment, ONE)), asked(release_of(deployment, ONE))):
         assert event["paused"] is True
-    assert "paused" not in checked(check_of(deployment, TWO))
+    assert "paused" not in asked(check_of(deployment, TWO))
     assert policy(deployment, ONE, "own").ignore_changes == ("policy",)
     assert policy(deployment, TWO, "own").ignore_changes == ()
 
@@ -112,8 +107,8 @@ def test_nobody_waits_for_a_region_that_leaves() -> None:
     release = release_of(deployment, "us-west-2")
     checks = {check.urn for check in deployment.checks()}
 
-    assert released(release)["leaving"] is True
-    assert [check for check in deployment.checks() if checked(check)["region"] == "us-west-2"] == []
+    assert asked(release)["leaving"] is True
+    assert [check for check in deployment.checks() if asked(check)["region"] == "us-west-2"] == []
     assert not checks & release.dependencies
     others = (release_of(deployment, region) for region in (ONE, TWO))
     for each in (*deployment.checks(), *others, deployment.reconcile()):
@@ -125,7 +120,7 @@ def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
     """And the build, by which the coordinator says which aliases have moved, is the same in all regions."""
     checks = {check.urn for check in (*signed.checks(), *signed.releases())}
 
-    assert len({checked(check)["build"] for check in signed.checks()}) == 1
+    assert len({asked(check)["build"] for check in signed.checks()}) == 1
     for kind in (TABLE, LOG_GROUP, ROLE):
         assert [resource.name for resource in signed.of(kind) if checks & resource.dependencies] == []
 
@@ -149,7 +144,7 @@ def test_a_function_that_changes_is_checked_again(one: Deployment, changed: dict
     (check,), (again,) = one.checks(), deploy(config(HOME, **changed)).checks()
 
     for part in ("digest", "build"):
-        assert checked(check)[part] != checked(again)[part]
+        assert asked(check)[part] != asked(again)[part]
 
 
 @pytest.mark.slow
