@@ -70,8 +70,8 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asking(**changed: Any) -> dict[str, str]:
     """Return the configuration that asks for `STOOD`, with these changes."""
-    wanted: dict[str, Any] = {"counters": ["orders"], "defaultCounter": "orders", "floors": {"*": 7}}
-    return config(**{"regions": [HOME, OTHER], **wanted, **changed})
+    wanted: dict[str, Any] = {"regions": [HOME, OTHER], "counters": ["orders"], "floors": {"*": 7}}
+    return config(**{**wanted, "defaultCounter": "orders", **changed})
 
 
 def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
