@@ -49,12 +49,12 @@ def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functio
 
 
 @pytest.mark.parametrize(
-    ("days", "kept"), [(14, {"coordinate": 365, "mint": 14}), (731, {"coordinate": 731, "mint": 731})]
+    ("days", "retained"), [(14, {"coordinate": 365, "mint": 14}), (731, {"coordinate": 731, "mint": 731})]
 )
-def test_the_coordinators_journal_is_there_for_a_year(days: int, kept: dict[str, int]) -> None:
+def test_the_coordinators_journal_is_there_for_a_year(days: int, retained: dict[str, int]) -> None:
     groups = deploy(config(HOME, logRetentionDays=days)).of(LOG_GROUP)
 
-    assert {group.inputs["name"].rpartition("-")[2]: group.inputs["retentionInDays"] for group in groups} == kept
+    assert {group.inputs["name"].rpartition("-")[2]: group.inputs["retentionInDays"] for group in groups} == retained
 
 
 @pytest.mark.parametrize(

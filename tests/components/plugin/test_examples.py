@@ -28,14 +28,14 @@ COMPONENT = schema()["resources"][TOKEN]
 
 def test_each_program_gives_known_inputs() -> None:
     integers = yaml.safe_load((EXAMPLES / "yaml" / "Pulumi.yaml").read_text())["resources"]["integers"]
-    given = {
+    named = {
         "yaml": integers["properties"],
         "typescript": re.findall(r"^    (\w+): ", (EXAMPLES / "typescript" / "index.ts").read_text(), re.MULTILINE),
         "go": re.findall(r"^\t{3}(\w+): ", (EXAMPLES / "go" / "main.go").read_text(), re.MULTILINE),
     }
 
     assert integers["type"].split(":") == [TOKEN.split(":")[0], TOKEN.split(":")[-1]]
-    for inputs in given.values():
+    for inputs in named.values():
         names = {name[0].lower() + name[1:] for name in inputs}
         assert set(COMPONENT["requiredInputs"]) < names <= set(COMPONENT["inputProperties"])
     assert "urls" in COMPONENT["properties"], "which is the output of all of them"
