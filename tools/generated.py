@@ -19,7 +19,7 @@ from components.settings import NOT_IN_PROJECT_NAMESPACE
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from global_integers_core.names import camel
 from local.paths import ROOT
-from proof.bench import price, public_stack
+from proof.bench import price, public_stack, strangers
 from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, HTTP_API_REQUEST, METRIC, REST_API_REQUEST
 from proof.simulation.losses import action, all_losses, causes, outcome
 from proof.simulation.transcript import play
@@ -162,18 +162,14 @@ def shown(refusal: str) -> str:
 
 
 @cache
-def _sent() -> list[public_stack.Measured]:
+def _sent() -> list[strangers.Measured]:
     """Return what strangers' requests cost, which takes seconds."""
-    return public_stack.measured()
-
-
-@cache
-def _costs() -> Mapping[str, public_stack.Row]:
-    return public_stack.rows(public_stack.largest(_sent()))
+    return strangers.measured()
 
 
 def _region_costs() -> str:
-    usual = round(max(row.together for kind, row in _costs().items() if "openCounters" not in kind), 2)
+    costs = public_stack.rows(public_stack.largest(_sent()))
+    usual = round(max(row.together for kind, row in costs.items() if "openCounters" not in kind), 2)
     return f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}"
 
 
@@ -230,8 +226,8 @@ PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
     REFUSALS_TABLE: lambda: "".join(refusals()),
     PRICE_TABLE: price.table,
     MILLION_TABLE: price.table_of_a_million,
-    COSTS_TABLE: lambda: f"{public_stack.table(_costs())}\n",
-    APIS_TABLE: lambda: f"{public_stack.table_of_apis(public_stack.apis(_sent()))}\n",
+    COSTS_TABLE: lambda: public_stack.tables_of_costs(_sent())[0],
+    APIS_TABLE: lambda: public_stack.tables_of_costs(_sent())[1],
     THRESHOLDS_TABLE: lambda: "".join(map(_threshold, ALARMS.values())),
     ALARM_COSTS: lambda: "".join(map(_cost, (1, 3, 30))),
     DOMAIN_ALARMS: _domain_alarms,

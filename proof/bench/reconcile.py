@@ -141,7 +141,7 @@ def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
     )
 
 
-def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> CountingDatabase:
+def reconciled(names: Sequence[str], counters: int, changes: int, now: int, first: int = 1) -> CountingDatabase:
     """Return tables in which nothing is left to do. All counters are alike, and the first region is at home.
 
     Each of the changes before, up to `MAX_PAST`, has replaced a region: that makes the longest history. The last of
@@ -154,8 +154,8 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int) -> C
     each = ISSUED * len(present)
     missing = (1 + epoch % len(present) for epoch in range(1, changes + 1))
     lists = [(*names[:place], *names[place + 1 :]) for place in missing]
-    past = tuple(Layout(epoch, 1 + (epoch - 1) * each, regions) for epoch, regions in enumerate(lists, 1))
-    base = 1 + changes * each
+    past = tuple(Layout(epoch, first + (epoch - 1) * each, regions) for epoch, regions in enumerate(lists, 1))
+    base = first + changes * each
     limit = base - 1 + (ISSUED + WINDOW) * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, 0, changes)
     desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
