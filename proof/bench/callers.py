@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from local.paths import ROOT
-from proof.bench.figures import Columns, Figures, compared, medians
+from proof.bench.figures import Columns, Figures, compared, measured
 
 sys.path.insert(0, str(ROOT / "client" / "src"))
 
@@ -185,13 +185,13 @@ def table(found: Figures) -> str:
 
 def measure(rounds: int, seconds: float) -> Figures:
     """Run every subject `rounds` times, in turn. Return the medians."""
-    runs: dict[str, list[Row]] = {subject: [] for subject in SUBJECTS}
     spawn = get_context("spawn")
     with stack() as urls, ProcessPoolExecutor(1, spawn, max_tasks_per_child=1) as pool:
-        for _ in range(rounds):
-            for subject, (_, run) in SUBJECTS.items():
-                runs[subject].append(pool.submit(run, urls, seconds).result())
-    return medians(runs)
+
+        def of(run: Callable[[Urls, float], Row]) -> Row:
+            return pool.submit(run, urls, seconds).result()
+
+        return measured({subject: partial(of, run) for subject, (_, run) in SUBJECTS.items()}, rounds)
 
 
 @contextmanager
@@ -212,7 +212,3 @@ def stack(checkout: Path = ROOT) -> Generator[Urls]:
             yield json.loads(local("outputs", "--json"))["urls"]
         finally:
             local("down")
-
-
-if __name__ == "__main__":
-    print(table(measure(rounds=3, seconds=2.0)))

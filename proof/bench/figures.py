@@ -1,11 +1,14 @@
 """How figures are shown, and where `make bench` keeps the last ones."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 FILE = Path(__file__).resolve().parent / "figures.json"
+
+Key = TypeVar("Key", bound=Hashable)
 
 Figures = Mapping[str, Mapping[str, float]]
 """By subject and column."""
@@ -31,8 +34,12 @@ def compared(figures: Figures, subjects: Mapping[str, str], columns: Columns) ->
     return aligned(rows, names=True)
 
 
-def medians(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figures:
-    """Return the median of each subject's runs, by column."""
+def measured(subjects: Mapping[Key, Callable[[], Mapping[str, float]]], rounds: int) -> dict[Key, dict[str, float]]:
+    """Measure each subject once in each round, in turn. Return its medians by column."""
+    runs: dict[Key, list[Mapping[str, float]]] = {subject: [] for subject in subjects}
+    for _ in range(rounds):
+        for subject, run in subjects.items():
+            runs[subject].append(run())
     return {
         subject: {column: median(run[column] for run in made) for column in made[0]} for subject, made in runs.items()
     }

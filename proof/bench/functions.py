@@ -5,6 +5,7 @@ import ssl
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,8 +14,8 @@ from components.settings.args import minting_environment
 from global_integers_core.lattice import MAX_INTEGER
 from local.engine.inputs import as_json
 from local.paths import ROOT
-from proof.bench.figures import Columns, Figures, compared, medians
-from proof.bench.runtime_api import FunctionError, Runtime, unpack
+from proof.bench.figures import Columns, Figures, compared, measured
+from proof.bench.runtime_api import Runtime, unpack
 from proof.bench.stand_in import serving
 from proof.simulation.dynamodb import Database
 
@@ -82,17 +83,15 @@ def measure(
     if certificate is not None:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(certificate)
-    runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in subjects}
     with tempfile.TemporaryDirectory() as folder, serving(database, tls=tls) as server:
         unpack(as_json(archive("mint", "aws_client")), Path(folder))
-        for _ in range(rounds):
-            for subject, made in runs.items():
-                with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": server.url}) as runtime:
-                    try:
-                        made.append(_measured(runtime, QUERY.get(subject, ""), requests, database))
-                    except FunctionError as failed:
-                        raise SystemExit(f"{subject} failed: {failed}\n{runtime.log}") from failed
-    return medians(runs)
+        more = {**trusted, "AWS_ENDPOINT_URL": server.url}
+
+        def run(subject: str) -> dict[str, float]:
+            with _runtime(subject, Path(folder), more) as runtime:
+                return _measured(runtime, QUERY.get(subject, ""), requests, database)
+
+        return measured({subject: partial(run, subject) for subject in subjects}, rounds)
 
 
 def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:

@@ -7,19 +7,21 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from http.client import HTTPConnection, HTTPException
+from itertools import product
 from pathlib import Path
-from statistics import median
 from urllib.parse import urlsplit
 
 from local.environment import isolate
 from local.paths import ROOT
 from proof.bench.callers import stack
+from proof.bench.figures import measured
 
 CALLERS = (1, 20, 200)
 
 
-def measure(urls: Mapping[str, str], callers: int, seconds: float) -> float:
+def measure(urls: Mapping[str, str], callers: int, seconds: float) -> dict[str, float]:
     """Return how many integers a second so many callers get, each over its own connection to the first region."""
     url = urlsplit(next(iter(urls.values())))
     ends = time.monotonic() + seconds
@@ -39,7 +41,8 @@ def measure(urls: Mapping[str, str], callers: int, seconds: float) -> float:
 
     with ThreadPoolExecutor(callers) as pool:
         began = time.monotonic()
-        return sum(pool.map(work, range(callers))) / (time.monotonic() - began)
+        minted = sum(pool.map(work, range(callers)))
+    return {"per_s": minted / (time.monotonic() - began)}
 
 
 def main() -> None:
@@ -57,14 +60,14 @@ def main() -> None:
             subprocess.run([*git, "add", "--detach", str(checkouts[options.beside]), options.beside], check=True)
             ends.callback(subprocess.run, [*git, "remove", "--force", str(checkouts[options.beside])], check=True)
         urls = {name: ends.enter_context(stack(checkout)) for name, checkout in checkouts.items()}
+        subjects = {
+            (name, callers): partial(measure, urls[name], callers, options.seconds)
+            for callers, name in product(CALLERS, checkouts)
+        }
+        found = measured(subjects, options.rounds)
         print(f"{'integers/s':>16}" + "".join(f"{callers:>8} callers" for callers in CALLERS))
-        found: dict[tuple[str, int], list[float]] = {}
-        for _ in range(options.rounds):
-            for callers in CALLERS:
-                for name in checkouts:
-                    found.setdefault((name, callers), []).append(measure(urls[name], callers, options.seconds))
         for name in checkouts:
-            print(f"{name:>16}" + "".join(f"{median(found[name, callers]):>16,.0f}" for callers in CALLERS))
+            print(f"{name:>16}" + "".join(f"{found[name, callers]['per_s']:>16,.0f}" for callers in CALLERS))
 
 
 if __name__ == "__main__":

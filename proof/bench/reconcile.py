@@ -117,7 +117,7 @@ def begin(url: str, processor: int) -> None:
     sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
 
 
-def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
+def run(event: Mapping[str, Any], limit: float) -> MeasuredRun:
     """Run the handler, which may take `limit` seconds."""
     from coordinate.handler import CoordinatorError, handler
 
@@ -239,66 +239,46 @@ def change(names: Sequence[str], database: Database) -> dict[str, Any]:
     return {"desired": asked([*stay, comes], [leaves], label), "follows": TOKEN, "requested": int(time.time())}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print how long the runs take."""
     parser = ArgumentParser(prog="python -m proof.bench.reconcile", description=__doc__)
     parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
     parser.add_argument("--regions", type=int, default=REGIONS, help="how many (default: %(default)s)")
     parser.add_argument("--part", type=float, default=120, help="seconds of the change that are measured (120)")
-    parser.add_argument("--conflicts", type=float, default=0, help="the share of transactions that conflict (0)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     names = regions_and_another(options.regions)
     processors = sorted(os.sched_getaffinity(0))[:2]  # if there is only one, both share it
     os.sched_setaffinity(0, processors[-1:])
     database = reconciled(names, options.counters, MAX_PAST, int(time.time()))
-    database.metered, database.conflicts = False, options.conflicts
-    conflicts = f"; {options.conflicts:.0%} of transactions conflict" if options.conflicts else ""
-    print(
-        f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout{conflicts}\n"
-    )
+    database.metered = False
+    print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+    rows = [["", "seconds", "before it works", "processor seconds", "memory MB", "counters", "calls"]]
     with (
         serving(database, DELAYS) as server,
         ProcessPoolExecutor(1, get_context("spawn"), begin, (server.url, processors[0])) as coordinator,
     ):
-        rows = [["a quiet run", "seconds", "processor seconds", "memory MB", "calls"]]
-        for name in ("cold", "warm"):
+
+        def measured(name: str, event: Mapping[str, Any], limit: float) -> MeasuredRun:
             database.calls.clear()
-            quiet = coordinator.submit(run, SCHEDULED).result()
-            if quiet.error or quiet.done != options.counters:
-                raise SystemExit(f"{quiet.done} of {options.counters} counters: {quiet.error}")
-            measured = (f"{quiet.seconds:.0f}", f"{quiet.processor:.1f}", f"{quiet.memory:.0f}")
-            rows.append([name, *measured, f"{database.calls.total():,}"])
-        print(aligned(rows, names=True), flush=True)
-        database.calls.clear()
-        spent = time.process_time()
-        changed = coordinator.submit(run, change(names, database), RESERVE / 1000 + options.part).result()
-        spent = time.process_time() - spent
-    if not changed.done:
-        raise SystemExit(f"no counter was changed in {options.part:.0f} s: {changed.error}")
+            found = coordinator.submit(run, event, limit).result()
+            if not found.done:
+                raise SystemExit(f"{name}: no counter is done after {found.seconds:.0f} s: {found.error}")
+            figures = (f"{found.seconds:.0f}", f"{found.scanned:.0f}", f"{found.processor:.1f}", f"{found.memory:.0f}")
+            rows.append([name, *figures, f"{found.done:,}", f"{database.calls.total():,}"])
+            return found
+
+        for name in ("a quiet run, cold", "a quiet run, warm"):
+            measured(name, SCHEDULED, LIMIT)
+        changed = measured("a change", change(names, database), RESERVE / 1000 + options.part)
+    print(aligned(rows, names=True))
     pace = changed.done / (changed.seconds - changed.scanned)
     in_a_run = int(pace * (LIMIT - RESERVE / 1000 - changed.scanned))
     runs = -(-options.counters // in_a_run)
     left = options.counters - (runs - 1) * in_a_run
     minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + changed.scanned + left / pace) / 60
-    calls = (database.calls.total() - database.calls["Scan"]) / changed.done
-    # The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs had
-    # it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
-    columns = {
-        "a change": "",
-        "seconds": f"{changed.seconds:.0f}",
-        "before it works": f"{changed.scanned:.0f}",
-        "memory MB": f"{changed.memory:.0f}",
-        "counters": f"{changed.done:,}",
-        "a minute": f"{60 * pace:.0f}",
-        "calls a counter": f"{calls:.0f}",
-        "processor": f"{changed.processor / changed.seconds:.0%}",
-        "stand-in": f"{spent / changed.seconds:.0%}",
-    }
     print(
-        "\n" + aligned([list(columns), list(columns.values())]),
-        f"measured: {changed.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
-        f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes.",
-        sep="\n",
+        f"\nComputed from the pace of the change: {in_a_run:,} counters in a run of {LIMIT} s; "
+        f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes."
     )
 
 

@@ -6,11 +6,9 @@ its Python; nothing of this checkout.
 """
 
 import base64
-import http.client
 import io
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,11 +17,18 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, BinaryIO
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
 from uuid import uuid4
 
 API = "/2018-06-01/runtime/"
+
+POLL = 0.05
+"""Seconds after which it is seen whether the process has ended."""
 
 
 def unpack(code: str, folder: Path) -> None:
@@ -41,12 +46,46 @@ class FunctionError(Exception):
         """What Lambda returns to the caller: `errorType`, `errorMessage` and, from the runtime, `stackTrace`."""
 
 
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # a response is one packet
+
+    def __init__(self, runtime: "Runtime", *arguments: Any) -> None:
+        self._runtime = runtime
+        super().__init__(*arguments)
+
+    def handle(self) -> None:
+        """Serve until the process ends."""
+        with suppress(ConnectionError):
+            super().handle()
+
+    def do_GET(self) -> None:
+        """Respond with the next event."""
+        self._runtime.asked.put((self.path.removeprefix(API), None))
+        if event := self._runtime.events.get():
+            self._answer(200, *event)
+
+    def do_POST(self) -> None:
+        """Take a response or an error."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self._runtime.asked.put((self.path.removeprefix(API), json.loads(body)))
+        self._answer(202, b"{}", {})
+
+    def _answer(self, status: int, body: bytes, headers: Mapping[str, object]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": len(body), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Log nothing."""
+
+
 @dataclass
 class Runtime:
-    """The runtime of a function, in a process of its own, which runs while this is used as a context.
-
-    Nothing is served in the background: `start` and `invoke` wait for the runtime's next request, and respond.
-    """
+    """The runtime of a function, in a process of its own, which runs while this is used as a context."""
 
     folder: Path
     """The unpacked archive."""
@@ -57,33 +96,37 @@ class Runtime:
     """Also its role's credentials, and where AWS is if not at AWS."""
     memory_size: int = 128
     timeout: float = 900
-    """Seconds for one event. After that the process is killed."""
+    """Seconds for one event."""
     qualifier: str = ""
     """The version or alias by which it is called."""
     python: str = sys.executable
     """It has `awslambdaric`."""
-    _connection: socket.socket | None = field(default=None, init=False)
+    asked: "SimpleQueue[tuple[str, Any]]" = field(default_factory=SimpleQueue, init=False)
+    """What the process asks: the path below `API`, and the body."""
+    events: "SimpleQueue[tuple[bytes, Mapping[str, object]] | None]" = field(default_factory=SimpleQueue, init=False)
+    """What it gets, with its headers; None if it ends."""
     _idle: bool = field(default=False, init=False)  # else the process has asked for an event and waits for it
     _started: float = field(default=0.0, init=False)
-    _failure: FunctionError | None = field(default=None, init=False)  # why no process could get an event any more
 
     def __enter__(self) -> "Runtime":
         with ExitStack() as ends:
             self._log = ends.enter_context(tempfile.TemporaryFile())
-            self._listener = ends.enter_context(socket.create_server(("127.0.0.1", 0)))
-            self._listener.settimeout(0.05)  # then it is seen whether the process has ended
+            api = ends.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self)))
+            api.daemon_threads = True
+            Thread(target=api.serve_forever, args=(POLL,), daemon=True).start()
+            ends.callback(api.shutdown)
+            ends.callback(self.events.put, None)
             self._begun = time.perf_counter()
             started = subprocess.Popen(
                 [self.python, "-m", "awslambdaric", self.handler],
                 cwd=self.folder,
-                env=self._environment(),
+                env=self._environment(api.server_port),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
             )
             self._process, self.pid = ends.enter_context(started), started.pid
             ends.callback(self._process.kill)
-            ends.callback(self._hang_up)
             self._ends = ends.pop_all()
         return self
 
@@ -96,9 +139,12 @@ class Runtime:
         Raises:
             FunctionError: its initialisation failed.
         """
-        if not self._started:
-            self._until_idle("init")
-            self._started = time.perf_counter() - self._begun
+        if not self._idle:
+            path, document = self._asked()
+            if path != "invocation/next":  # but "init/error"
+                raise FunctionError(document)
+            self._idle = True
+            self._started = self._started or time.perf_counter() - self._begun
         return self._started
 
     def invoke(self, event: Any) -> Any:
@@ -107,22 +153,19 @@ class Runtime:
         Raises:
             FunctionError: the function failed, or it didn't respond within its timeout.
         """
-        self.start()  # the time for an event begins when the function is initialised
-        request, now = str(uuid4()), time.time()
-        self._until_idle(request)
-        self._idle = False
+        self.start()
+        self._idle, now = False, time.time()
         arn = f"arn:aws:lambda:{self.region}:000000000000:function:{self.name}"
         headers = {
-            "Aws-Request-Id": request,
+            "Aws-Request-Id": uuid4(),
             "Deadline-Ms": int((now + self.timeout) * 1000),
             "Invoked-Function-Arn": ":".join(filter(None, [arn, self.qualifier])),
             "Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
         }
         named = {f"Lambda-Runtime-{name}": value for name, value in headers.items()}
-        self._answer("200 OK", json.dumps(event).encode(), named)
-        path, document = self._asked(request)
-        self._answer("202 Accepted")
-        if path == f"invocation/{request}/response":
+        self.events.put((json.dumps(event).encode(), named))
+        path, document = self._asked()
+        if path.endswith("/response"):
             return document
         raise FunctionError(document)
 
@@ -145,7 +188,7 @@ class Runtime:
         file = self._log.fileno()  # read by position, since the process shares the file's offset
         return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, port: int) -> dict[str, str]:
         """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
         major, minor, *_ = sys.version_info
         return {
@@ -158,75 +201,19 @@ class Runtime:
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self.memory_size),
             "AWS_LAMBDA_FUNCTION_NAME": self.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{self.name}",
-            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
-            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._listener.getsockname()[1]}",
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{port}",
             "AWS_REGION": self.region,
             "LAMBDA_TASK_ROOT": str(self.folder.resolve()),
-            "LANG": "en_US.UTF-8",
-            "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONDONTWRITEBYTECODE": "1",  # Lambda mounts the archive read-only
             "TZ": ":UTC",
         }
 
-    def _until_idle(self, request: str) -> None:
-        """Wait until the process asks for an event."""
-        if self._failure:
-            raise self._failure
-        if not self._idle:
-            path, document = self._asked(request)
-            if path != "invocation/next":  # but "init/error"
-                self._answer("202 Accepted")
-                self._failure = FunctionError(document)
-                raise self._failure
-            self._idle = True
-
-    def _asked(self, request: str) -> tuple[str, Any]:
-        """Wait for what the process asks the API. Return the path below `API`, and the body."""
-        ends = time.monotonic() + self.timeout
-        while (left := ends - time.monotonic()) > 0:
-            if self._connection is None:
-                self._accept()
-                continue
-            self._connection.settimeout(left)
-            with suppress(ConnectionError, TimeoutError):
-                line = self._requests.readline()
-                if line:
-                    length = http.client.parse_headers(self._requests).get("Content-Length", "0")
-                    body = self._requests.read(int(length))
-                    return line.split()[1].decode().removeprefix(API), json.loads(body or b"null")
-            self._hang_up()
-        self._process.kill()
-        message = f"RequestId: {request} Error: Task timed out after {self.timeout:.2f} seconds"
-        raise self._failed("Sandbox.Timedout", message)
-
-    def _accept(self) -> None:
-        """Accept a connection from the process if there is one yet."""
-        try:
-            self._connection, _ = self._listener.accept()
-        except TimeoutError:
-            if (status := self._process.poll()) is not None:
-                end = f"signal {-status}" if status < 0 else f"exit status {status}"
-                raise self._failed("Runtime.ExitError", f"Error: Runtime exited with error: {end}") from None
-        else:
-            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._requests: BinaryIO = self._connection.makefile("rb")
-
-    def _answer(self, status: str, body: bytes = b"{}", headers: Mapping[str, object] | None = None) -> None:
-        all_headers = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
-        head = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
-        with suppress(ConnectionError):  # it has ended: what is asked next finds that
-            assert self._connection
-            self._connection.sendall(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)
-
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._requests.close()
-            self._connection.close()
-            self._connection = None
-
-    def _failed(self, error: str, message: str) -> FunctionError:
-        """Return the error of this event and of all later ones."""
-        self._failure = FunctionError({"errorType": error, "errorMessage": message})
-        return self._failure
+    def _asked(self) -> tuple[str, Any]:
+        """Wait for what the process asks next. Return the path below `API`, and the body."""
+        status, ends = None, time.monotonic() + self.timeout
+        while status is None and time.monotonic() < ends:
+            status = self._process.poll()
+            with suppress(Empty):
+                return self.asked.get(timeout=POLL)
+        why = f"no response in {self.timeout} seconds" if status is None else f"exit status {status}"
+        raise FunctionError({"errorType": "Runtime.ExitError", "errorMessage": f"{why}\n{self.log}"})

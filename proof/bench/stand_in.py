@@ -7,7 +7,6 @@ import ssl
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 from proof.simulation.dynamodb import Database, Request  # puts `lambda` on the import path, for the import below
@@ -21,19 +20,13 @@ from proof.faulty_server import Fault, Response, Server, json_response
 
 @dataclass
 class CountingDatabase(Database):
-    """Counts how often each operation is called, too. Some of its transactions can meet others."""
+    """Counts how often each operation is called, too."""
 
     calls: Counter[str] = field(default_factory=Counter[str])
-    conflicts: float = 0.0
-    """The share of transactions that are cancelled since another one checks the same item, as a coordinator's do."""
-    random: Random = field(default_factory=lambda: Random(0))
 
     def call(self, region: str, operation: str, request: Request | bytes) -> dict[str, Any]:
         """Count a call, and carry it out as a `Database` does."""
         self.calls[operation] += 1
-        if operation == "TransactWriteItems" and self.random.random() < self.conflicts:
-            reasons = ["TransactionConflict", "None"]
-            raise ServiceError(400, "TransactionCanceledException", f"cancelled {reasons}", None, reasons)
         return super().call(region, operation, request)
 
 

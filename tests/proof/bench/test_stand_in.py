@@ -13,6 +13,7 @@ from coordinate.protocol.model import MAX_PAST
 from global_integers_core.records import recorded_of, regions_of
 from proof.bench import reconcile
 from proof.bench.stand_in import CountingDatabase, serving
+from proof.faulty_server import Fault, json_response
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
 HOME, _, NEW = NAMES
@@ -23,15 +24,37 @@ def reconciled() -> CountingDatabase:
     return reconcile.reconciled(NAMES, COUNTERS, MAX_PAST, int(time.time()))
 
 
+CONFLICTS = Fault(
+    matches=lambda request: request.operation == "TransactWriteItems",
+    share=0.5,
+    replies=(
+        json_response(
+            {
+                "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                "CancellationReasons": [{"Code": "TransactionConflict"}, {"Code": "None"}],
+            },
+            400,
+        ),
+    ),
+)
+"""Another transaction checks the same item, as a coordinator's does."""
+
+
 @pytest.fixture
-def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingDatabase]:
-    """Serve three counters in two regions, of three."""
+def faults() -> list[Fault]:
+    return []
+
+
+@pytest.fixture
+def database(faults: list[Fault], monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingDatabase]:
+    """Serve three counters in two regions, of three, with these faults."""
     database = reconciled()
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
     for name, value in (variables | reconcile.NAMES).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
     with serving(database) as server:
+        server.faults = faults
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         yield database
     set_deadline(None)
@@ -46,13 +69,13 @@ def test_a_run_has_nothing_to_do(database: CountingDatabase) -> None:
 
 
 @pytest.mark.slow
-def test_no_round_of_fences_is_lost_to_conflicts(database: CountingDatabase) -> None:
+def test_no_round_of_fences_is_lost_to_conflicts(database: CountingDatabase, faults: list[Fault]) -> None:
     """Every second transaction conflicts. Each fence is written once all the same."""
     coordinate.handler.handler(reconcile.change(NAMES, database), reconcile.Context(reconcile.LIMIT))
     calm = database.calls["UpdateItem"]
     database.tables = reconciled().tables
     database.calls.clear()
-    database.conflicts = 0.5
+    faults.append(CONFLICTS)
 
     reply = coordinate.handler.handler(reconcile.change(NAMES, database), reconcile.Context(reconcile.LIMIT))
 
