@@ -3,7 +3,7 @@
 import http.client
 import json
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -24,6 +24,7 @@ from tests.lambda_.coordinator_calls import make_table
 from tests.local.machine import HANGING
 
 REGION, OTHER = "eu-west-1", "us-east-1"
+ALWAYS = {name: replace(fault, share=1) for name, fault in BY_CHANCE.items()}
 
 
 @pytest.fixture
@@ -39,27 +40,19 @@ def proxy(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Proxy]:
 
 
 @pytest.fixture
-def table(aws: Aws) -> Callable[[str], str]:
-    """Make a counters table in a region, with the counter `orders` at 1, stride 3."""
-
-    def make(region: str) -> str:
-        name = f"chaos-{uuid.uuid4().hex}-counters"
+def table(aws: Aws) -> str:
+    """A counters table in both regions, with the counter `orders` at 1, stride 3."""
+    name = f"chaos-{uuid.uuid4().hex}-counters"
+    for region in (REGION, OTHER):
         make_table(aws, region, name)
         item = {"counter": {"S": "orders"}, **item_values(Item(1, 3, 3001, 1))}
         aws.client("dynamodb", region).put_item(TableName=name, Item=item)
-        return name
-
-    return make
+    return name
 
 
-def issued(aws: Aws, region: str, table: str) -> int:
+def issued(aws: Aws, table: str, region: str = REGION) -> int:
     answer: Any = aws.client("dynamodb", region).get_item(TableName=table, Key={"counter": {"S": "orders"}})
     return int(answer["Item"]["issued"]["N"])
-
-
-def always(name: str) -> Fault:
-    """What else happens by chance."""
-    return replace(BY_CHANCE[name], share=1)
 
 
 def increment(table: str) -> dict[str, object]:
@@ -71,14 +64,17 @@ def increment(table: str) -> dict[str, object]:
     }
 
 
-def signed(operation: str) -> dict[str, str]:
-    """The headers of a call to the region's DynamoDB."""
-    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
-    return {"Authorization": scope, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+def fence(table: str, counter: str = "orders") -> dict[str, object]:
+    return {
+        "TableName": table,
+        "Key": {"counter": {"S": counter}},
+        "UpdateExpression": "SET ceiling = :ceiling",
+        "ExpressionAttributeValues": {":ceiling": {"N": "301"}},
+    }
 
 
-def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Callable[[str], str]) -> None:
-    counters = CounterTable(table(REGION), DynamoDB(REGION))
+def test_it_records_what_was_minted(proxy: Proxy, table: str) -> None:
+    counters = CounterTable(table, DynamoDB(REGION))
 
     assert list(counters.mint("orders").integers()) == [4]
     assert list(counters.mint_block("orders", 3).integers()) == [7, 10, 13]
@@ -90,170 +86,62 @@ def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Cal
     assert all(write.began < write.ended for write in proxy.writes)
 
 
-def test_a_cut_call_is_carried_out_without_an_answer(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
-    name = table(REGION)
-    proxy.faults.append(always("cuts"))
-
-    with pytest.raises(NoResponse):
-        DynamoDB(REGION).call("UpdateItem", increment(name))
-
-    assert issued(aws, REGION, name) == 10  # three attempts, each carried out
-    assert [list(write.integers) for write in proxy.writes] == [[4], [7], [10]]
-    assert proxy.injected == {"cut before the answer": 3}
-
-
-def test_a_throttled_call_is_not_carried_out(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
-    name = table(REGION)
-    proxy.faults.append(always("throttles"))
-
-    with pytest.raises(ServiceError, match="ProvisionedThroughputExceeded") as refused:
-        DynamoDB(REGION).call("UpdateItem", increment(name))
-
-    assert refused.value.meaning == "throttled"
-    assert issued(aws, REGION, name) == 1
-    assert proxy.writes == []
-
-
-def test_a_delayed_call_is_carried_out(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
-    name = table(REGION)
-    proxy.faults.append(always("delays"))
-
-    with suppress(NoResponse):  # it may be delayed for longer than its caller waits
-        DynamoDB(REGION).call("UpdateItem", increment(name))
-
-    attempts = proxy.injected["delayed"]
-    assert attempts >= 1
-    assert wait_until(lambda: issued(aws, REGION, name) == 1 + 3 * attempts, HANGING)
-
-
-@pytest.mark.parametrize("silent", [True, False])
-def test_only_the_region_that_is_cut_off_is_unreachable(
-    proxy: Proxy, table: Callable[[str], str], aws: Aws, silent: bool
+@pytest.mark.parametrize(
+    ("faults", "error", "carried_out"),
+    [
+        ([ALWAYS["cuts"]], NoResponse, [[4], [7], [10]]),  # three attempts, each carried out
+        ([ALWAYS["throttles"]], ServiceError, []),
+        (unreachable(REGION, silent=False), NoResponse, []),
+        (unreachable(REGION, silent=True), NoResponse, []),
+        (unreachable(REGION, silent=False)[1:], NoResponse, [[4], [7], [10]]),  # while it was carried out
+        ([outage(REGION)], ServiceError, []),
+    ],
+)
+def test_a_call_fails_as_its_region_does_and_only_there(
+    faults: Sequence[Fault], error: type[Exception], carried_out: list[list[int]], proxy: Proxy, table: str, aws: Aws
 ) -> None:
-    cut_off, there = table(REGION), table(OTHER)
+    with proxy.failing(*faults):
+        with pytest.raises(error):
+            DynamoDB(REGION).call("UpdateItem", increment(table))
+        assert [list(write.integers) for write in proxy.writes] == carried_out
+        if faults[0].region:
+            DynamoDB(OTHER).call("UpdateItem", increment(table))
+            assert issued(aws, table, OTHER) == 4
 
-    with proxy.failing(*unreachable(REGION, silent=silent)):
-        assert proxy.without_answers == {REGION}
-        with pytest.raises(NoResponse, match="timed out" if silent else "closed|reset"):
-            DynamoDB(REGION).call("UpdateItem", increment(cut_off))
-        DynamoDB(OTHER).call("UpdateItem", increment(there))
-
-    assert issued(aws, REGION, cut_off) == 1
-    assert issued(aws, OTHER, there) == 4
-    DynamoDB(REGION).call("UpdateItem", increment(cut_off))
-    assert issued(aws, REGION, cut_off) == 4
+    assert issued(aws, table) == 1 + 3 * len(carried_out)
 
 
-def test_no_answer_leaves_a_region_that_was_cut_off_meanwhile(
-    proxy: Proxy, table: Callable[[str], str], aws: Aws
-) -> None:
-    name = table(REGION)
-    proxy.faults.append(Fault(notify=lambda: proxy.faults.extend(unreachable(REGION, silent=False))))
+def test_a_delayed_call_is_carried_out(proxy: Proxy, table: str, aws: Aws) -> None:
+    with proxy.failing(ALWAYS["delays"]), suppress(NoResponse):  # it may take longer than its caller waits
+        DynamoDB(REGION).call("UpdateItem", increment(table))
 
-    with pytest.raises(NoResponse):
-        DynamoDB(REGION).call("UpdateItem", increment(name))
-
-    assert issued(aws, REGION, name) == 4
-    assert proxy.injected == {"unreachable": 2, "cut before the answer": 1}
+    assert wait_until(lambda: issued(aws, table) == 1 + 3 * proxy.injected["delayed"] > 1, HANGING)
 
 
-def fence(table: str, counter: str = "orders") -> dict[str, object]:
-    return {
-        "TableName": table,
-        "Key": {"counter": {"S": counter}},
-        "UpdateExpression": "SET ceiling = :ceiling",
-        "ExpressionAttributeValues": {":ceiling": {"N": "301"}},
-    }
-
-
-def test_an_outage_answers_with_pages(proxy: Proxy) -> None:
-    proxy.faults.append(outage(REGION))
-    caller = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=HANGING)
-    seen: set[tuple[int, bytes]] = set()
-
-    for _ in range(30):  # the connection stays
-        caller.request("POST", "/", json.dumps(increment("x-counters")), signed("UpdateItem"))
-        response = caller.getresponse()
-        seen.add((response.status, response.read()))
-
-    caller.close()
-    assert seen == {(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>"), (502, b""), (500, b"")}
-    assert (proxy.injected, proxy.connections) == ({"answered with an error page": 30}, 1)
-
-
-def test_only_the_region_with_the_outage_answers_with_pages(
-    proxy: Proxy, table: Callable[[str], str], aws: Aws
-) -> None:
-    out, healthy = table(REGION), table(OTHER)
-
-    with proxy.failing(outage(REGION)):
-        assert proxy.without_answers == {REGION}
-        with pytest.raises(ServiceError) as refused:
-            DynamoDB(REGION).call("UpdateItem", increment(out))
-        DynamoDB(OTHER).call("UpdateItem", increment(healthy))
-
-    assert refused.value.transient
-    assert (issued(aws, REGION, out), issued(aws, OTHER, healthy)) == (1, 4)
-    DynamoDB(REGION).call("UpdateItem", increment(out))
-    assert issued(aws, REGION, out) == 4
-
-
-def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
-    struck, elsewhere = table(REGION), table(OTHER)
-    proxy.faults.append(hot(REGION, "orders"))
+def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: str) -> None:
     item: dict[str, Any] = {"stride": {"N": "3"}, "counter": {"S": "orders"}}
-    errors: set[str] = set()
+    dynamodb = DynamoDB(REGION)
 
-    for operation, write in [("UpdateItem", fence(struck)), ("PutItem", {"TableName": struck, "Item": item})] * 3:
-        with pytest.raises(ServiceError) as refused:
-            DynamoDB(REGION).call(operation, write)
-        assert refused.value.meaning == "throttled"
-        errors.add(refused.value.code)
-    DynamoDB(REGION).call("UpdateItem", fence(struck, "invoices"))
-    DynamoDB(OTHER).call("UpdateItem", fence(elsewhere))
-    assert list(CounterTable(struck, DynamoDB(REGION)).mint("orders").integers()) == [4]
-
-    assert errors == {"ProvisionedThroughputExceededException", "ThrottlingException"}
+    with proxy.failing(hot(REGION, "orders")):
+        for operation, write in (("UpdateItem", fence(table)), ("PutItem", {"TableName": table, "Item": item})):
+            with pytest.raises(ServiceError) as refused:
+                dynamodb.call(operation, write)
+            assert refused.value.meaning == "throttled"
+        dynamodb.call("UpdateItem", fence(table, "invoices"))
+        DynamoDB(OTHER).call("UpdateItem", fence(table))
+        assert list(CounterTable(table, dynamodb).mint("orders").integers()) == [4]
 
 
-def test_only_the_coordinators_writes_are_slow(proxy: Proxy, table: Callable[[str], str]) -> None:
-    far = table(REGION)
+def test_only_the_coordinators_writes_are_slow(proxy: Proxy, table: str) -> None:
     proxy.faults.append(slow(REGION, 0.01))
     dynamodb = DynamoDB(REGION)
 
-    dynamodb.call("UpdateItem", increment(far))
-    dynamodb.call("GetItem", {"TableName": far, "Key": {"counter": {"S": "orders"}}})
+    dynamodb.call("UpdateItem", increment(table))
+    dynamodb.call("GetItem", {"TableName": table, "Key": {"counter": {"S": "orders"}}})
     assert proxy.injected["delayed"] == 0
-    dynamodb.call("UpdateItem", fence(far))
+    dynamodb.call("UpdateItem", fence(table))
 
     assert proxy.injected["delayed"] == 1
-
-
-def test_nothing_happens_by_chance_while_it_is_calm(proxy: Proxy, table: Callable[[str], str]) -> None:
-    proxy.faults += [replace(fault, share=0.999) for fault in BY_CHANCE.values()]
-
-    with proxy.calm():
-        DynamoDB(REGION).call("UpdateItem", increment(table(REGION)))
-    assert (proxy.injected, len(proxy.faults)) == ({}, 3)
-
-
-def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def item(_: Request) -> bytes:
-        return b'HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"Ite\r\n6\r\nm":{}}\r\n0\r\n\r\n'
-
-    once = Fault(carried_out=True, edit=lambda response: response, end="close")
-    with Server(item, [once]) as other, Proxy(Random(0), (), other.url) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ASIAOFAROLE")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        client = DynamoDB(REGION)
-        answer = client.call("GetItem", {"TableName": "t"})
-        client.close()
-
-    assert answer == {"Item": {}}
-    (heard,) = other.requests
-    assert "Credential=test/" in heard.headers["authorization"]
-    assert heard.scope == (REGION, "dynamodb")
 
 
 @pytest.mark.slow
@@ -262,21 +150,23 @@ def test_what_happens_after_its_caller_has_hung_up_is_recorded(
     request_of: Callable[[str], dict[str, object]], minted: list[list[int]], of_layouts: bool
 ) -> None:
     item = {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}
+    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    signed = {"Authorization": scope, "X-Amz-Target": "DynamoDB_20120810.UpdateItem"}
     held = Fault(hold=True)
 
     async def written(_: Request) -> Response:
         return json_response({"Attributes": item})
 
-    with Server(written, [held]) as server, Proxy(Random(0), ()) as proxy:
-        proxy.server, proxy.recording = server.url, True
+    with Server(written, [held]) as other, Proxy(Random(0), (), other.url) as proxy:
+        proxy.recording = True
         caller = http.client.HTTPConnection(proxy.url.removeprefix("http://"))
-        caller.request("POST", "/", json.dumps(request_of("x-counters")), signed("UpdateItem"))
-        server.until(lambda: bool(server.requests))
-        (serving,) = proxy.requests
+        caller.request("POST", "/", json.dumps(request_of("x-counters")), signed)
+        other.until(lambda: bool(other.requests))
         caller.close()
-        assert wait_until(serving.gone, HANGING)
-        server.faults.remove(held)
+        assert wait_until(proxy.requests[0].gone, HANGING)
+        other.faults.remove(held)
         assert wait_until(lambda: bool(proxy.given_up), HANGING)
 
+    assert "Credential=test/" in other.requests[0].headers["authorization"], "another DynamoDB gets one access key"
     assert [list(write.integers) for write in proxy.writes] == minted
     assert [(call.region, call.of_layouts) for call in proxy.given_up] == [(REGION, of_layouts)]
