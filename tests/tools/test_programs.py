@@ -24,10 +24,13 @@ SUDO = """#!/bin/sh
 shift
 exec "$@"
 """
+SERVER = ("mariadb", "mariadbd", "mariadb-install-db")
 
 
-def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
-    """Run the tests that need a big program where `PATH` has none."""
+@pytest.mark.long
+@pytest.mark.parametrize("ci", [False, True])
+def test_without_a_program_its_tests_are_skipped_or_fail(ci: bool, tmp_path: Path) -> None:
+    """They fail where `CI` is set, and nothing but them."""
     if any(path.exists() for path in ON_A_MAC.values()):
         pytest.skip("a browser that PATH doesn't hide")
     marks = {f'pytest.mark.needs("{program}")' for program in BIG}
@@ -36,32 +39,19 @@ def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
     files = {file: mark for file, text in tests.items() for mark in marks if mark in text}
     assert {*files.values()} == marks
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
-    environment |= {"PATH": str(path)} | ({"CI": ci} if ci else {})
+    environment |= {"PATH": str(tmp_path)} | ({"CI": "true"} if ci else {})
     command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "-m", "needs", *map(str, files)]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.long
-def test_without_a_program_its_tests_are_skipped(tmp_path: Path) -> None:
-    result = run_files(tmp_path, ci=None)
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
     header, _, rest = result.stdout.partition("collected")
-    assert result.returncode == 0, result.stdout
+    assert result.returncode == ci, result.stdout
     for program in BIG:
         reason = f"{PROGRAMS[program].title} is not installed (Debian and Ubuntu: apt-get install "
         assert f"missing: {reason}" in header
-        assert reason in rest.partition("SKIPPED")[2]
-    assert "passed" not in rest.splitlines()[-1]
-
-
-@pytest.mark.long
-def test_where_ci_is_set_they_fail(tmp_path: Path) -> None:
-    result = run_files(tmp_path, ci="true")
-
-    assert result.returncode == 1, result.stdout
-    for program in BIG:
-        assert f"{PROGRAMS[program].title} is not installed" in result.stdout
-    assert "skipped" not in result.stdout.splitlines()[-1]
+        assert reason in rest
+    *_, last = rest.splitlines()
+    assert "passed" not in last
+    assert ("skipped" in last, "failed" in last or "error" in last) == (not ci, ci)
 
 
 @pytest.fixture
@@ -72,6 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("chromium", "make"):
         command(folder, name)
     (folder / "env").symlink_to("/usr/bin/env")
+    (folder / "true").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(programs, "SERVERS", ())
@@ -80,29 +71,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def command(folder: Path, name: str, code: int = 0, installs: tuple[str, ...] = ()) -> Path:
+def command(folder: Path, name: str, code: int = 0, installs: tuple[str, ...] = (), text: str = COMMAND) -> Path:
     """Put a command into a folder that installs others. Returns the file that gets its arguments."""
     log = folder.parent / f"{name}.log"
-    (folder / name).write_text(COMMAND.format(log=log, folder=folder, installs=" ".join(installs), code=code))
+    (folder / name).write_text(text.format(log=log, folder=folder, installs=" ".join(installs), code=code))
     (folder / name).chmod(0o755)
     return log
 
 
-def as_user(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: number)
-
-
 @pytest.mark.parametrize("user", [0, 1000], ids=["root", "sudo"])
-def test_what_is_missing_is_installed(
+def test_what_is_missing_is_installed_once(
     user: int, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    as_user(monkeypatch, user)
-    log = command(folder, "apt-get", installs=("mariadb", "mariadbd", "mariadb-install-db"))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    log = command(folder, "apt-get", installs=SERVER)
     if user:
-        (folder / "sudo").write_text(SUDO)
-        (folder / "sudo").chmod(0o755)
-        (folder / "true").symlink_to("/bin/true")
+        command(folder, "sudo", text=SUDO)
 
+    programs.main()
     programs.main()
 
     update, install = log.read_text().splitlines()
@@ -112,52 +98,33 @@ def test_what_is_missing_is_installed(
     assert capfd.readouterr().out == ""
 
 
-def test_what_apt_refuses_is_reported(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("user", "commands", "why"),
+    [
+        (0, {"apt-get": 100}, ""),
+        (1000, {"apt-get": 0, "sudo": 1}, "only root may install, and sudo needs a password or is missing"),
+        (1000, {"apt-get": 0}, "only root may install, and sudo needs a password or is missing"),
+        (0, {}, "there is no apt-get here"),
+    ],
+)
+@pytest.mark.parametrize("ci", [False, True])
+def test_what_cannot_be_installed_is_reported(
+    ci: bool,
+    user: int,
+    commands: dict[str, int],
+    why: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    as_user(monkeypatch, 0)
-    command(folder, "apt-get", code=100)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    logs = [command(folder, name, code) for name, code in commands.items()]
+    if ci:
+        monkeypatch.setenv("CI", "true")
 
     programs.main()
 
-    assert capfd.readouterr().out == f"{MARIADB.missing}: the tests that need it are skipped\n"
-
-
-@pytest.mark.parametrize("sudo", [True, False])
-def test_who_may_not_install_is_told_so(
-    sudo: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    as_user(monkeypatch, 1000)
-    log = command(folder, "apt-get")
-    if sudo:
-        command(folder, "sudo", code=1)
-
-    programs.main()
-
-    assert not log.exists()
-    refused, skipped = capfd.readouterr().out.splitlines()
-    assert refused == "not installed: MariaDB: only root may install, and sudo needs a password or is missing"
-    assert skipped == f"{MARIADB.missing}: the tests that need it are skipped"
-
-
-def test_without_apt_it_says_so(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("CI", "true")
-
-    programs.main()
-
-    refused, failed = capfd.readouterr().out.splitlines()
-    assert refused == "not installed: MariaDB: there is no apt-get here"
-    assert failed == f"{MARIADB.missing}: the tests that need it fail"
-
-
-def test_where_nothing_is_missing_nothing_is_run(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for name in ("mariadb", "mariadbd", "mariadb-install-db"):
-        command(folder, name)
-    log = command(folder, "apt-get")
-
-    programs.main()
-
-    assert not log.exists()
-    assert capfd.readouterr().out == ""
+    refused = f"not installed: MariaDB: {why}\n" if why else ""
+    then = "fail" if ci else "are skipped"
+    assert capfd.readouterr().out == f"{refused}{MARIADB.missing}: the tests that need it {then}\n"
+    assert not why or not logs or not logs[0].exists(), "apt is not asked"

@@ -3,23 +3,21 @@
 import json
 import subprocess
 import sys
-import urllib.error
-import urllib.request
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
 
-import pytest
+import httpx
 
 from local.domain.zone import HTTP_API_FAILED
-from local.server.process import ServedResponse
-from tests.local.machine import HANGING, OPENER, integers_of
+from tests.local.machine import HANGING, integers_of
 
 PROGRAM = Path(__file__).with_name("client_program.py")
 
@@ -81,29 +79,19 @@ class Place:
     host: str = ""
     """The header `Host`, if it isn't the URL's."""
 
-    def send(self, request: Request, key: str) -> ServedResponse:
+    def send(self, client: httpx.Client, request: Request, key: str) -> httpx.Response:
         """Return the response, whatever its status is."""
         headers = {**request.headers, **({"Host": self.host} if self.host else {})}
         headers |= {"Idempotency-Key": key} if key else {}
-        sent = urllib.request.Request(self.url + request.path, method=request.method, headers=headers)
-        try:
-            with OPENER.open(sent, timeout=HANGING) as response:
-                return _read(response.status, response)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _read(error.code, error)
+        return client.request(request.method, self.url + request.path, headers=headers)
 
-    def full(self, response: ServedResponse) -> bool:
+    def full(self, response: httpx.Response) -> bool:
         """Return whether there was no place for the request: on a small machine no error, and nothing was minted.
 
         It is 429, for which the domain's API sends a response of its own.
         """
-        of_domain = bool(self.host) and response.body == HTTP_API_FAILED.body
-        return of_domain or response.status == HTTPStatus.TOO_MANY_REQUESTS
-
-
-def _read(status: int, response: Any) -> ServedResponse:
-    return ServedResponse(status, {name.lower(): value for name, value in response.headers.items()}, response.read())
+        of_domain = bool(self.host) and response.content == HTTP_API_FAILED.body
+        return of_domain or response.status_code == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def places(outputs: Mapping[str, Any]) -> list[Place]:
@@ -129,16 +117,16 @@ class History:
         self._last: dict[tuple[str, str], int] = {}
         self._by_key: dict[tuple[str, str], list[int]] = {}
 
-    def check(self, place: Place, request: Request, key: str, response: ServedResponse) -> None:
+    def check(self, place: Place, request: Request, key: str, response: httpx.Response) -> None:
         """Take note of a response, or raise `AssertionError`: a caller couldn't use it."""
         media_type = response.headers["content-type"]
-        document: Any = json.loads(response.body) if media_type.endswith("json") else {}
-        shape = (response.status, media_type, {*document})
+        document: Any = response.json() if media_type.endswith("json") else {}
+        shape = (response.status_code, media_type, {*document})
         was = self._shapes.setdefault(f"{request.title} at {place.title}", shape)
-        assert shape[:2] == was[:2], f"answered {was[:2]} before, and now {shape[:2]}: {response.body[:500]!r}"
-        assert shape[2] >= was[2], f"lacks {was[2] - shape[2]} now: {response.body[:500]!r}"
+        assert shape[:2] == was[:2], f"answered {was[:2]} before, and now {shape[:2]}: {response.text[:500]}"
+        assert shape[2] >= was[2], f"lacks {was[2] - shape[2]} now: {response.text[:500]}"
         if media_type.startswith("text/plain"):
-            integers = [int(line) for line in response.body.split()]
+            integers = [int(line) for line in response.text.split()]
         elif "integer" in document and "owner" not in request.title:
             integers = [document["integer"]]
         else:
@@ -158,14 +146,6 @@ class History:
             self._by_key[place.title, key] = integers
 
 
-@dataclass
-class _Caller:
-    title: str
-    run: Callable[[], Iterator[None]]
-    """Calls until the end; yields after each round."""
-    rounds: int = 0
-
-
 class Callers:
     """Callers of a deployment, which call until the end."""
 
@@ -175,41 +155,41 @@ class Callers:
         self._stop, self._changed = Event(), Condition()
         self._file = folder / "outputs.json"
         self._file.write_text(json.dumps(outputs))
-        callers = [_Caller(place.title, lambda place=place: self._http(place)) for place in places(outputs)]
-        callers += [_Caller(title, lambda path=path: self._client(path)) for title, path in clients.items()]
-        self._callers = callers
-        self._threads = [Thread(target=self._called, args=(caller,)) for caller in callers]
+        callers = {place.title: partial(self._http, place) for place in places(outputs)}
+        callers |= {title: partial(self._client, path) for title, path in clients.items()}
+        self._rounds = Counter(dict.fromkeys(callers, 0))
+        self._threads = [Thread(target=self._called, args=caller) for caller in callers.items()]
         for thread in self._threads:
             thread.start()
 
-    def _called(self, caller: _Caller) -> None:
+    def _called(self, title: str, run: Callable[[], Iterator[None]]) -> None:
+        """Let a caller call until the end; it yields after each round."""
         try:
-            for _ in caller.run():
+            for _ in run():
                 with self._changed:
-                    caller.rounds += 1
+                    self._rounds[title] += 1
                     self._changed.notify_all()
         except Exception as error:
             with self._changed:
-                self._history.failed.append(f"{caller.title}: {error}")
+                self._history.failed.append(f"{title}: {error}")
                 self._changed.notify_all()
 
     def _http(self, place: Place) -> Iterator[None]:
-        while not self._stop.is_set():
-            for request in place.requests:
-                key = request.key and f"{request.key}-{uuid4() if request.key == 'new' else place.title}"
-                for _ in range(2 if request.key == "new" else 1):
-                    try:
-                        response = place.send(request, key)
-                        while place.full(response):
-                            if self._stop.wait(0.1):
-                                return
-                            response = place.send(request, key)
-                        self._history.check(place, request, key, response)
+        with httpx.Client(timeout=HANGING, trust_env=False) as client:
+            while not self._stop.is_set():
+                for request in place.requests:
+                    key = request.key and f"{request.key}-{uuid4() if request.key == 'new' else place.title}"
+                    for _ in range(2 if request.key == "new" else 1):
+                        try:
+                            while place.full(response := place.send(client, request, key)):
+                                if self._stop.wait(0.1):
+                                    return
+                            self._history.check(place, request, key, response)
+                        except Exception as error:
+                            what = f"{request.title} ({request.method} /{request.path})"
+                            raise RuntimeError(f"{what}: {str(error) or repr(error)}") from error
                         self._stop.wait(PAUSE)
-                    except Exception as error:
-                        what = f"{request.title} ({request.method} /{request.path})"
-                        raise RuntimeError(f"{what}: {str(error) or repr(error)}") from error
-            yield
+                yield
 
     def _client(self, package: Path) -> Iterator[None]:
         with subprocess.Popen(
@@ -220,27 +200,25 @@ class Callers:
             stderr=subprocess.PIPE,
             text=True,
         ) as program:
-            assert program.stdin
-            assert program.stdout
-            assert program.stderr
-            for line in program.stdout:
+            for line in program.stdout or ():
                 for counter, integers in json.loads(line).items():
                     self._history.minted[counter] += integers
                 yield
-                if self._stop.is_set():
+                if self._stop.is_set() and program.stdin:
                     program.stdin.close()
-            said = program.stderr.read()
+            said = program.stderr.read() if program.stderr else ""
         if program.returncode:
             raise RuntimeError(said)
 
     def wait_for_rounds(self, more: int = 2) -> None:
         """Wait until every caller has done some more, or one of them has failed."""
         with self._changed:
-            wanted = {caller.title: caller.rounds + more for caller in self._callers}
-            assert self._changed.wait_for(
-                lambda: self._history.failed or all(caller.rounds >= wanted[caller.title] for caller in self._callers),
-                HANGING,
-            ), {caller.title: caller.rounds for caller in self._callers}
+            wanted = {title: rounds + more for title, rounds in self._rounds.items()}
+
+            def done() -> bool:
+                return bool(self._history.failed) or all(self._rounds[title] >= wanted[title] for title in wanted)
+
+            assert self._changed.wait_for(done, HANGING), self._rounds
 
     def end(self) -> None:
         """Stop all callers once their round is over."""
@@ -250,18 +228,15 @@ class Callers:
 
 
 @contextmanager
-def calling(
-    history: History, outputs: Mapping[str, Any], folder: Path, clients: Mapping[str, Path]
-) -> Generator[Callers]:
+def calling(history: History, outputs: Mapping[str, Any], folder: Path, clients: Mapping[str, Path]) -> Generator[None]:
     """Let callers call. An error names those that have failed by then."""
     callers = Callers(history, outputs, folder, clients)
     try:
         callers.wait_for_rounds()
-        yield callers
+        yield
         callers.wait_for_rounds()
-    except (AssertionError, pytest.fail.Exception) as error:
-        if history.failed:
-            error.add_note("callers failed, too:\n" + "\n".join(history.failed))
+    except BaseException as error:
+        error.add_note("\n".join(["callers that failed:", *history.failed]))
         raise
     finally:
         callers.end()
