@@ -12,22 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADED = {
-    "audio": ("src",),
-    "embed": ("src",),
-    "form": ("action",),
-    "iframe": ("src",),
-    "image": ("href", "xlink:href"),
-    "img": ("src", "srcset"),
-    "input": ("src",),
-    "object": ("data",),
-    "script": ("src",),
-    "source": ("src", "srcset"),
-    "track": ("src",),
-    "use": ("href", "xlink:href"),
-    "video": ("src", "poster"),
-}
-"""Element → its attributes with what a browser requests."""
+LOADED = {"action", "data", "poster", "src", "srcset", "xlink:href"}
+"""Attributes with what a browser requests, whichever element has them; and `href`, but for links to pages."""
 
 LEADING = ("next", "prev", "search", "index", "author", "copyright", "canonical")
 """The relations of a `<link>` that lead to a page; a browser requests all others."""
@@ -52,14 +38,12 @@ class Page(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         self.ids |= {attributes[name] for name in ("id", "name") if name in attributes}
         self._in_style = tag == "style"
-        if tag in ("a", "area") and "href" in attributes:
-            self.links.append(attributes["href"])
-        elif tag == "link" and "href" in attributes:
-            (self.links if attributes.get("rel") in LEADING else self.loaded).append(attributes["href"])
-        for name in LOADED.get(tag, ()):
-            if name in attributes:
-                each = attributes[name].split(",") if name == "srcset" else [attributes[name]]
-                self.loaded += [url.split()[0] for url in each if url.split()]
+        leads = tag in ("a", "area") or attributes.get("rel") in LEADING
+        if "href" in attributes:
+            (self.links if leads else self.loaded).append(attributes["href"])
+        for name in attributes.keys() & LOADED:
+            each = attributes[name].split(",") if name == "srcset" else [attributes[name]]
+            self.loaded += [url.split()[0] for url in each if url.split()]
         self.loaded += in_css(attributes.get("style", ""))
 
     def handle_data(self, data: str) -> None:

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
 from local.paths import ROOT
 
@@ -46,17 +45,6 @@ def busy() -> Generator[None]:
             process.communicate()  # its input has ended, and so does it
 
 
-def run(order: int, log: Path) -> bool:
-    """Run the tests once, with the files in this order. Return whether all of them passed."""
-    command = [sys.executable, "-m", "pytest", "-q", f"--file-order={order}"]
-    with log.open("w") as output:
-        ended = [
-            subprocess.run([*command, *chosen], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
-            for chosen in ((), ("-m", "long", *SLOWEST))
-        ]
-    return not any(one.returncode for one in ended)
-
-
 def main() -> int:
     """Run the tests so many times. Return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tools.flaky", description=__doc__)
@@ -65,17 +53,17 @@ def main() -> int:
     options = parser.parse_args()
     LOGS.mkdir(exist_ok=True)
     failed = 0
-    for number in range(options.times):
-        order, log = options.first + number, LOGS / f"{options.first + number}.log"
-        began = time.monotonic()
-        with busy() if number % 2 else nullcontext():
-            passed = run(order, log)
+    for order in range(options.first, options.first + options.times):
+        log, began, is_busy = LOGS / f"{order}.log", time.monotonic(), bool((order - options.first) % 2)
+        command = [sys.executable, "-m", "pytest", "-q", f"--file-order={order}"]
+        with busy() if is_busy else nullcontext(), log.open("w") as output:
+            for chosen in ((), ("-m", "long", *SLOWEST)):
+                ended = subprocess.run([*command, *chosen], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+                failed += ended.returncode
         lines = log.read_text().splitlines()
         ends = "; ".join(line for line in lines if re.match(r"\d+ (passed|failed|error)", line))
-        machine = "busy" if number % 2 else "quiet"
-        print(f"{number + 1} of {options.times}, {machine}, order {order}, {time.monotonic() - began:.0f} s: {ends}")
+        print(f"order {order}, {'busy' if is_busy else 'quiet'}, {time.monotonic() - began:.0f} s: {ends}", flush=True)
         print(*(f"  {line}\n" for line in lines if line.startswith(("FAILED", "ERROR"))), sep="", end="", flush=True)
-        failed += not passed
     return 1 if failed else 0
 
 

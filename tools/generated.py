@@ -40,37 +40,7 @@ SETTINGS_TABLE = re.compile(r"(?<=\|---\|---\|---\|---\|\n)(\| `\w+` .*\n)+")
 
 REFUSALS_TABLE = re.compile(r"(?<=\| situation \| refused \| what to do \|\n\|---\|---\|---\|\n)(\| .*\n)*")
 
-PRICE_TABLE = re.compile(r"(?<=```text\n)a month, three regions .*?(?=\n```)", re.DOTALL)
-
-COSTS_TABLE = re.compile(r"\| all requests are \| bytes \|.*\n(\|.*\n)+")
-
-APIS_TABLE = re.compile(r"\| all requests are \| per second \|.*\n(\|.*\n)+")
-
 THRESHOLDS_TABLE = re.compile(r"(?<=\| goes off at \| default \|\n\|---\|---\|---\|---\|\n)(\| .*\n)+")
-
-ALARM_COSTS = re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|---\|---\|---\|---\|\n)(\| .*\n)+")
-
-DOMAIN_ALARMS = re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d")
-
-IDLE_COSTS = re.compile(r"\$[0-9.]+ a month(?=\]\(docs/performance\.md#if-nobody-calls-it\)| if nobody calls;)")
-
-REGION_COSTS = re.compile(r"a region costs at most \S+ a day, three regions \S+\d")
-
-MILLION_TABLE = re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+")
-
-MILLION_COSTS = re.compile(r"(?<=a million integers cost )\$[\d.]+\d")
-
-LEASED_COSTS = re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d")
-
-BLOCK_COSTS = re.compile(r"(?<=in blocks of 100 )\$[\d.]+\d")
-
-GATEWAY_COSTS = re.compile(r"(?<=\| \[price\]\(performance\.md#price\) of a million integers )\|.*\|")
-
-DOMAIN_COSTS = re.compile(r"(?<=\| a million integers )\|.*\|")
-
-DOMAIN_REGION_COSTS = re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|")
-
-HOURS = re.compile(r"(?<=within )\d+(?= hours \((setting )?`idempotencyHours`\))")
 
 MANY = 3
 
@@ -224,22 +194,28 @@ def _hours() -> str:
 PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
     SETTINGS_TABLE: _settings,
     REFUSALS_TABLE: lambda: "".join(refusals()),
-    PRICE_TABLE: price.table,
-    MILLION_TABLE: price.table_of_a_million,
-    COSTS_TABLE: lambda: public_stack.tables_of_costs(_sent())[0],
-    APIS_TABLE: lambda: public_stack.tables_of_costs(_sent())[1],
+    re.compile(r"(?<=```text\n)a month, three regions .*?(?=\n```)", re.DOTALL): price.table,
+    re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+"): price.table_of_a_million,
+    re.compile(r"\| all requests are \| bytes \|.*\n(\|.*\n)+"): lambda: public_stack.tables_of_costs(_sent())[0],
+    re.compile(r"\| all requests are \| per second \|.*\n(\|.*\n)+"): lambda: public_stack.tables_of_costs(_sent())[1],
     THRESHOLDS_TABLE: lambda: "".join(map(_threshold, ALARMS.values())),
-    ALARM_COSTS: lambda: "".join(map(_cost, (1, 3, 30))),
-    DOMAIN_ALARMS: _domain_alarms,
-    IDLE_COSTS: _idle,
-    REGION_COSTS: _region_costs,
-    DOMAIN_REGION_COSTS: _domain_region,
-    MILLION_COSTS: _million,
-    LEASED_COSTS: lambda: _million(price.LEASED),
-    BLOCK_COSTS: lambda: _million(price.BLOCK),
-    GATEWAY_COSTS: lambda: f"| {_million()} | {_million(price.GATEWAY)} |",
-    DOMAIN_COSTS: lambda: f"| {_million(more=HTTP_API_REQUEST.dollars)} | {_million(more=REST_API_REQUEST.dollars)} |",
-    HOURS: _hours,
+    re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|---\|---\|---\|---\|\n)(\| .*\n)+"): lambda: (
+        "".join(map(_cost, (1, 3, 30)))
+    ),
+    re.compile(r"With `domain`, each region has \w+ alarms more, for \$\S+\d"): _domain_alarms,
+    re.compile(r"\$[0-9.]+ a month(?=\]\(docs/performance\.md#if-nobody-calls-it\)| if nobody calls;)"): _idle,
+    re.compile(r"a region costs at most \S+ a day, three regions \S+\d"): _region_costs,
+    re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|"): _domain_region,
+    re.compile(r"(?<=a million integers cost )\$[\d.]+\d"): _million,
+    re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d"): lambda: _million(price.LEASED),
+    re.compile(r"(?<=in blocks of 100 )\$[\d.]+\d"): lambda: _million(price.BLOCK),
+    re.compile(r"(?<=\| \[price\]\(performance\.md#price\) of a million integers )\|.*\|"): lambda: (
+        f"| {_million()} | {_million(price.GATEWAY)} |"
+    ),
+    re.compile(r"(?<=\| a million integers )\|.*\|"): lambda: (
+        f"| {_million(more=HTTP_API_REQUEST.dollars)} | {_million(more=REST_API_REQUEST.dollars)} |"
+    ),
+    re.compile(r"(?<=within )\d+(?= hours \((setting )?`idempotencyHours`\))"): _hours,
 }
 """What is written in pages: how each part is found, and what returns it."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from local.paths import ROOT
 from tools import generated
-from tools.generated import FILES, PAGES, PARTS, REFUSALS_TABLE, SETTINGS_TABLE, SLOW, refusals
+from tools.generated import FILES, PAGES, PARTS, REFUSALS_TABLE, SLOW, refusals
 
 
 @pytest.mark.slow
@@ -38,20 +38,3 @@ def test_old_figures_are_found_and_replaced(pattern: re.Pattern[str]) -> None:
         old = pattern.sub(lambda part: re.sub(r"\d", "1", part[0]), text)
         assert old != text
         assert pattern.sub(lambda _: PARTS[pattern](), old) == text
-
-
-def test_what_differs_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    same, differs = tmp_path / "same", tmp_path / "differs"
-    same.write_text("SAME")
-    differs.write_text("differs")
-    monkeypatch.setattr(generated, "FILES", {same: str.upper, differs: str.upper})
-
-    assert list(generated.rewritten()) == [differs]
-    assert differs.read_text() == "DIFFERS"
-
-
-def test_the_page_has_the_defaults() -> None:
-    (table,) = [match[0] for match in SETTINGS_TABLE.finditer((ROOT / "docs" / "settings.md").read_text())]
-
-    assert "| `memorySize` | integer | `256` |" in table
-    assert '| `domain` | string | `""` |' in table
