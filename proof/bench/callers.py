@@ -57,9 +57,17 @@ class Requests(list[float]):
         if isinstance(event, Requested) and event.subject != "health":
             self.append(event.seconds)
 
-    def figures(self, integers: float) -> Row:
-        """Return requests per integer, and the median round trip."""
-        return {"requests": len(self) / integers, "trip_ms": sorted(self)[len(self) // 2] * 1e3 if self else 0.0}
+    def figures(self, times: list[float], untimed: int, seconds: float) -> Row:
+        """Return the rate of all calls in so many seconds, percentiles of the `times` of some, and requests.
+
+        Each of these was followed by so many untimed calls.
+        """
+        times.sort()
+        shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
+        row = {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
+        total = len(times) * (1 + untimed)
+        asked = {"requests": len(self) / total, "trip_ms": median(self) * 1e3} if self else {}
+        return {"per_s": total / seconds, **row, **asked}
 
 
 def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
@@ -73,9 +81,15 @@ def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
 
 
 def calling(
-    call: Callable[[], object], seconds: float, *, threads: int = 1, untimed: int = UNTIMED, pause: float = 0
-) -> tuple[Row, int]:
-    """Call from each thread for so many seconds, at most once in `pause` seconds. Return figures and all calls."""
+    call: Callable[[], object],
+    requests: Requests,
+    seconds: float,
+    *,
+    threads: int = 1,
+    untimed: int = UNTIMED,
+    pause: float = 0,
+) -> Row:
+    """Call from each thread for so many seconds, at most once in `pause` seconds."""
     clock = time.perf_counter
     begun = clock()
 
@@ -93,41 +107,24 @@ def calling(
 
     with ThreadPoolExecutor(threads) as pool:
         times = [*chain.from_iterable(pool.map(work, range(threads)))]
-    return figures(times, untimed, clock() - begun)
-
-
-def figures(times: list[float], untimed: int, seconds: float) -> tuple[Row, int]:
-    """Return the rate of all calls in so many seconds, with percentiles of the `times` of some; and how many they are.
-
-    Each of these was followed by so many untimed calls.
-    """
-    times.sort()
-    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
-    row = {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
-    total = len(times) * (1 + untimed)
-    return {"per_s": total / seconds, **row}, total
+    return requests.figures(times, untimed, clock() - begun)
 
 
 def minting(urls: Urls, seconds: float, lease: int = LEASE, **options: Any) -> Row:
     """Measure a client in threads, with options of `calling`."""
-    call, requests = client(urls, lease)
-    row, total = calling(call, seconds, **options)
-    return row | requests.figures(total)
+    return calling(*client(urls, lease), seconds, **options)
 
 
 def memory(urls: Urls, seconds: float) -> Row:
     """Return the rate within one block: of 5,000 calls during which no request ended."""
     call, requests = client(urls, LEASE)
-    rates: list[float] = []
-    ends = time.perf_counter() + seconds
-    while time.perf_counter() < ends:
+    rates, ends = list[float](), time.perf_counter() + seconds
+    while (began := time.perf_counter()) < ends:
         sent = len(requests)
-        began = time.perf_counter()
         for _ in range(5000):
             call()
-        took = time.perf_counter() - began
         if len(requests) == sent:
-            rates.append(5000 / took)
+            rates.append(5000 / (time.perf_counter() - began))
     return {"per_s": median(rates)}
 
 
@@ -152,8 +149,7 @@ def tasks(urls: Urls, seconds: float) -> Row:
             await asyncio.gather(*(work(integers, ends) for _ in range(100)))
 
     asyncio.run(run())
-    row, total = figures(times, UNTIMED, seconds)
-    return row | requests.figures(total)
+    return requests.figures(times, UNTIMED, seconds)
 
 
 def paced(urls: Urls, seconds: float) -> Row:
@@ -163,7 +159,7 @@ def paced(urls: Urls, seconds: float) -> Row:
 
 def uuid4(_: Urls, seconds: float) -> Row:
     """Measure random UUIDs."""
-    return calling(uuid.uuid4, seconds)[0]
+    return calling(uuid.uuid4, Requests(), seconds)
 
 
 SUBJECTS: Mapping[str, tuple[str, Callable[[Urls, float], Row]]] = {

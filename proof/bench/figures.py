@@ -1,14 +1,11 @@
 """How figures are shown, and where `make bench` keeps the last ones."""
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
 
 FILE = Path(__file__).resolve().parent / "figures.json"
-
-Key = TypeVar("Key", bound=Hashable)
 
 Figures = Mapping[str, Mapping[str, float]]
 """By subject and column."""
@@ -34,9 +31,9 @@ def compared(figures: Figures, subjects: Mapping[str, str], columns: Columns) ->
     return aligned(rows, names=True)
 
 
-def measured(subjects: Mapping[Key, Callable[[], Mapping[str, float]]], rounds: int) -> dict[Key, dict[str, float]]:
+def measured(subjects: Mapping[str, Callable[[], Mapping[str, float]]], rounds: int) -> Figures:
     """Measure each subject once in each round, in turn. Return its medians by column."""
-    runs: dict[Key, list[Mapping[str, float]]] = {subject: [] for subject in subjects}
+    runs: dict[str, list[Mapping[str, float]]] = {subject: [] for subject in subjects}
     for _ in range(rounds):
         for subject, run in subjects.items():
             runs[subject].append(run())

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from local.environment import isolate
 from local.paths import ROOT
 from proof.bench.callers import stack
-from proof.bench.figures import measured
+from proof.bench.figures import compared, measured
 
 CALLERS = (1, 20, 200)
 
@@ -61,13 +61,11 @@ def main() -> None:
             ends.callback(subprocess.run, [*git, "remove", "--force", str(checkouts[options.beside])], check=True)
         urls = {name: ends.enter_context(stack(checkout)) for name, checkout in checkouts.items()}
         subjects = {
-            (name, callers): partial(measure, urls[name], callers, options.seconds)
+            f"{name}, {callers} callers": partial(measure, urls[name], callers, options.seconds)
             for callers, name in product(CALLERS, checkouts)
         }
         found = measured(subjects, options.rounds)
-        print(f"{'integers/s':>16}" + "".join(f"{callers:>8} callers" for callers in CALLERS))
-        for name in checkouts:
-            print(f"{name:>16}" + "".join(f"{found[name, callers]['per_s']:>16,.0f}" for callers in CALLERS))
+        print(compared(found, dict(zip(found, found, strict=True)), {"per_s": ("integers/s", "{:,.0f}")}))
 
 
 if __name__ == "__main__":
