@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from random import Random
@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 from local.environment import isolate
 
-from .clients import CLIENTS, ChaosClient, Entry, minting
+from .clients import CLIENTS, ChaosClient, minting
 from .events import EVENTS, LARGEST_BLOCK, Events
 from .history import Duplicate, History
 from .proxy import BY_CHANCE
@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
     options = _options(arguments)
     seed = options.seed if options.seed is not None else Random().randrange(10**6)
-    named = [", ".join(names) or "none" for names in (options.events, options.faults)]
-    print(f"seed {seed}; {options.integers:,} integers; events: {named[0]}; faults: {named[1]}", flush=True)
+    events, faults = (", ".join(names) or "none" for names in (options.events, options.faults))
+    print(f"seed {seed}; {options.integers:,} integers; events: {events}; faults: {faults}", flush=True)
     by_chance = [name for name in BY_CHANCE if name in options.faults]
     history, stop, random = History(), Event(), Random(seed + 1)
     began = time.monotonic()
@@ -51,12 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stack.deploy(regions=regions, lease=1)
         say(f"deployed: {', '.join(regions)}")
         events = Events(stack, random, stay=regions if options.strict else ())
-        targets: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS
-        if options.strict:
-            targets = [partial(stack.targets, *target) for target in product(regions, ("function", "gateway"))]
+        targets = [*product(regions, ("function", "gateway"))] if options.strict else [("", "")] * CLIENTS
         clients = [
-            ChaosClient(history, COUNTERS, entries, Random(seed + 2 + n), stop, pace=options.pace)
-            for n, entries in enumerate(targets)
+            ChaosClient(history, COUNTERS, partial(stack.targets, *target), Random(seed + 2 + n), stop, options.pace)
+            for n, target in enumerate(targets)
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
         killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
@@ -90,25 +88,24 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
         for name in random.sample(names, len(names)):
             events.happen(name)
             time.sleep(random.uniform(0, 1))
-        if not names:
-            wait_until(enough, LONGEST)
         if enough() or time.monotonic() - began > LONGEST:
             return
+        if not names:
+            time.sleep(1)
 
 
 def _reconciled(stack: Stack) -> list[str]:
     """Return which URLs don't mint, now that nothing fails any more, or raise `NotHealed`."""
     stack.deploy()
     stack.reconcile()
-    client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
+    client = ChaosClient(History(), COUNTERS, stack.targets, Random(0), Event())
 
     def mints(url: str, counter: str) -> bool:
         return not isinstance(client.mint(url, counter, None, {}), str)
 
     return [
         f"not healed: {region} doesn't mint {counter} by {kind}"
-        for region, kind, url in stack.entries
-        for counter in COUNTERS
+        for (region, kind, url), counter in product(stack.targets(), COUNTERS)
         if not wait_until(partial(mints, url, counter), 20)
     ]
 
@@ -139,7 +136,7 @@ def _report(events: Events, seconds: float) -> int:
         f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
         *by_region(events),
         *history.contradictions,
-        *_shown(duplicates),
+        *map(_shown, duplicates[:SHOWN]),
         sep="\n",
     )
     return len(duplicates)
@@ -148,14 +145,11 @@ def _report(events: Events, seconds: float) -> int:
 def by_region(events: Events) -> Iterator[str]:
     """Yield a table of the regions that stay. A failure in one that nothing has struck is a problem."""
     if events.stay:
-        yield "| region | requests | failures | longest pause |"
-        yield "|---|---|---|---|"
+        yield "| region | requests | failures | longest pause |\n|---|---|---|---|"
     for region in events.stay:
-        history = events.stack.history
-        kinds = history.failures[region]
-        minted, pause = history.pauses(region)
-        struck = ", ".join(events.struck.get(region, ()))
-        failures = kinds.total()
+        kinds = events.stack.history.failures[region]
+        minted, pause = events.stack.history.pauses(region)
+        struck, failures = ", ".join(events.struck.get(region, ())), kinds.total()
         note = f" ({struck})" if struck else ""
         yield f"| {region}{note} | {minted + failures:,} | {failures:,} | {pause:.1f} s |"
         late = sum(call.region == region and call.mints for call in events.stack.proxy.given_up)
@@ -165,13 +159,9 @@ def by_region(events: Events) -> Iterator[str]:
             events.problems.append(f"{region}: nothing struck it, but clients saw failures: {_counts(kinds)}")
 
 
-def _shown(duplicates: Sequence[Duplicate]) -> list[str]:
-    lines = [
-        f"{duplicate.counter} {duplicate.integer}: "
-        + "; ".join(f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in duplicate.mints)
-        for duplicate in duplicates[:SHOWN]
-    ]
-    return [*lines, f"… and {len(duplicates) - SHOWN:,} more"] if len(duplicates) > SHOWN else lines
+def _shown(found: Duplicate) -> str:
+    mints = (f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in found.mints)
+    return f"{found.counter} {found.integer}: {'; '.join(mints)}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -93,13 +93,13 @@ class ChaosClient:
         region, kind, url = entry
         began = time.monotonic()
         integers = self.mint(url, counter, count, headers)
-        if isinstance(integers, str):
-            self.history.failed(region, integers)
-            self._failed[entry] = time.monotonic()
-            time.sleep(PAUSE)
-            return None
-        self.history.got(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
-        return integers
+        if not isinstance(integers, str):
+            self.history.got(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
+            return integers
+        self.history.failed(region, integers)
+        self._failed[entry] = time.monotonic()
+        time.sleep(PAUSE)
+        return None
 
     def _with_key(self, entry: Entry, counter: str, count: int | None) -> None:
         """Repeat a request with one key until it succeeds, then perhaps once more, as if its answer had been lost."""

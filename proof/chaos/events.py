@@ -5,9 +5,9 @@ If an event fails, the run ends, so an event switches its faults off only when i
 
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -81,18 +81,13 @@ class Events:
 
     def lost_table(self) -> str:
         """A region's counters table is deleted; the next deployment recreates it, empty."""
-        region = self._one_region()
-        lose(self.stack.dynamodb(region), NAMES.counters_table)
-        self._traffic(0.5, 1.5)
-        self.stack.deploy()
-        self.stack.reconcile()
-        return f"counters table deleted and recreated: {region}"
+        return self._lost(self._one_region(), NAMES.counters_table)
 
     def restored_table(self) -> str:
         """A region's counters table is restored to an earlier moment, which nobody is told."""
         region = self._one_region()
-        backup = self.backups.get(region) if self.random.random() < 0.5 else None
-        backup = backup or self.stack.back_up(region, NAMES.counters_table)
+        before = self.backups.get(region) if self._perhaps() else None
+        backup = before or self.stack.back_up(region, NAMES.counters_table)
         self._traffic_in([region], 1, 2)
         self.backups[region] = self.stack.back_up(region, NAMES.counters_table)
         lose(self.stack.dynamodb(region), NAMES.counters_table)
@@ -105,9 +100,9 @@ class Events:
     def cut_off(self) -> str:
         """A region is cut off while regions change, and comes back."""
         region = self._one_region(but=HOME)
-        with self._unreachable(region):
+        with self.stack.proxy.failing(*unreachable(region, silent=self._perhaps())):
             self._traffic(0, 1)
-            self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
+            self.stack.deploy(regions=self._other_regions([region] * self._perhaps()))
             self._traffic(0, 1)
         self.stack.reconcile()
         return f"{region} was cut off; {self._now()}"
@@ -119,36 +114,28 @@ class Events:
         before = self.stack.desired["regions"]
         self.stack.deploy(regions=others, leaving=[region])
         self._traffic(0.5, 1.5)
-        back = self.random.random() < 0.5
+        back = self._perhaps()
         self.stack.deploy(regions=before if back else others, leaving=[])
         return f"{region} was leaving and {'came back' if back else 'was deleted'}"
 
     def killed_deployment(self) -> str:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
         before = self.stack.desired["regions"]
-        after = self.random.uniform(1.0, 5.0)
-        desired = {**self.stack.desired, "regions": self._other_regions()}
-        try:
-            self.stack.deploy_once(desired, kill_after=after)
-            said = f"a deployment was done before {after:.1f} s"
-        except RunFailed:
-            said = f"a deployment was killed after {after:.1f} s or failed"
+        after, others = self.random.uniform(1.0, 5.0), self._other_regions()
+        with suppress(RunFailed):
+            self.stack.deploy_once({**self.stack.desired, "regions": others}, kill_after=after)
         self._traffic(0, 1)
-        self.stack.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
-        return f"{said}; then {self._now()}"
+        self.stack.deploy(regions=self.random.choice([before, others, self._other_regions()]))
+        return f"a deployment was killed if it took more than {after:.1f} s; then {self._now()}"
 
     def lost_layouts(self) -> str:
         """The layouts table is deleted; the next deployment recreates it, empty."""
-        lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
-        self._traffic(0.2, 1)
-        self.stack.deploy()
-        self.stack.reconcile()
-        return "layouts table deleted and recreated"
+        return self._lost(HOME, NAMES.layouts_table)
 
     def unreachable(self) -> str:
         """A region is unreachable for a while, and nothing else happens."""
         region = self._one_region()
-        with self._unreachable(region):
+        with self.stack.proxy.failing(*unreachable(region, silent=self._perhaps())):
             self._traffic(0.5, 2)
         return f"{region} was unreachable"
 
@@ -169,7 +156,7 @@ class Events:
         self.stack.reconcile()
         with self.stack.proxy.failing(outage(region)):
             self._others_mint(region)
-            self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
+            self.stack.deploy(regions=self._other_regions([region] * self._perhaps()))
             self.stack.reconcile()
             self._others_mint(region)
         self.stack.reconcile()
@@ -208,15 +195,18 @@ class Events:
         if isinstance(other.exception(), RunFailed):
             self.stack.failed["run of the coordinator"] += 1
 
+    def _lost(self, region: str, table: str) -> str:
+        lose(self.stack.dynamodb(region), table)
+        self._traffic(0.2, 1.5)
+        self.stack.deploy()
+        self.stack.reconcile()
+        return f"{table} deleted and recreated: {region}"
+
     def _now(self) -> str:
         return f"regions: {', '.join(self.stack.desired['regions'])}"
 
-    def _unreachable(self, region: str) -> AbstractContextManager[None]:
-        """Cut a region off in a block."""
-        return self.stack.proxy.failing(*unreachable(region, silent=self.random.random() < 0.5))
-
-    def _perhaps(self, region: str) -> list[str]:
-        return [region] if self.random.random() < 0.5 else []
+    def _perhaps(self) -> bool:
+        return self.random.random() < 0.5
 
     @contextmanager
     def _skipping_little(self, but: str = "") -> Generator[None]:
@@ -242,9 +232,9 @@ class Events:
                 self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
     def _others_mint(self, region: str) -> None:
-        others = [other for other in self.stack.desired["regions"] if other != region]
+        others = {*self.stack.desired["regions"]} - {region}
         if not self._traffic_in(others, 0, 0):
-            self._wrong(f"not all of {', '.join(others)} minted while {region} answered with error pages")
+            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} answered with error pages")
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)
@@ -261,7 +251,7 @@ class Events:
     def _traffic(self, shortest: float, longest: float) -> None:
         time.sleep(self.random.uniform(shortest, longest))
 
-    def _traffic_in(self, regions: Sequence[str], shortest: float, longest: float) -> bool:
+    def _traffic_in(self, regions: Collection[str], shortest: float, longest: float) -> bool:
         """Let clients mint, until each counter was minted in these regions, if that can be. Return whether it was."""
         began = time.monotonic()
         before = len(self.stack.history.mints)

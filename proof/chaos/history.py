@@ -104,7 +104,7 @@ class History:
 
     def repeated(self) -> list[Duplicate]:
         """Return every integer that several requests got."""
-        holders: dict[tuple[str, int], list[RecordedMint]] = defaultdict(list)
+        holders = defaultdict[tuple[str, int], list[RecordedMint]](list)
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)

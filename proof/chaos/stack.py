@@ -146,15 +146,10 @@ class Stack:
         """
         texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
         options = [f"{key}={text}" for key, text in texts.items()]
+        command = [sys.executable, "-m", "proof.chaos.deployment", self.server.endpoint, STACK, *options]
+        limit = kill_after or DEPLOYMENT_TIMEOUT
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "proof.chaos.deployment", self.server.endpoint, STACK, *options],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                timeout=kill_after or DEPLOYMENT_TIMEOUT,
-                check=False,
-            )
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired:
             raise RunFailed("the deployment was killed") from None
         if done.returncode:
@@ -165,11 +160,10 @@ class Stack:
 
     def scheduled_run(self) -> dict[str, Any]:
         """Run the coordinator as the schedule does. Return its reply, or raise `RunFailed` if it refused or failed."""
-        client = self.aws.client("lambda", HOME)
+        function, alias, event = NAMES.coordinate_function, DEPLOYMENTS_ALIAS, b'{"schedule": true}'
         try:
-            response = client.invoke(
-                FunctionName=NAMES.coordinate_function, Qualifier=DEPLOYMENTS_ALIAS, Payload=b'{"schedule": true}'
-            )
+            client = self.aws.client("lambda", HOME)
+            response = client.invoke(FunctionName=function, Qualifier=alias, Payload=event)
             reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
         except (ClientError, BotoCoreError, ValueError) as error:
             raise RunFailed(str(error)) from None
@@ -191,8 +185,7 @@ class Stack:
             time.sleep(1)
         pending, unfinished = {*reply.get("pending", ())}, bool(reply.get("unfinished"))
         for restoration in self.history.restorations:
-            seen_to = restoration.region not in pending and not unfinished
-            if restoration.began <= began and seen_to:
+            if restoration.began <= began and restoration.region not in pending and not unfinished:
                 restoration.ended = min(restoration.ended, time.monotonic())
         unexpected = pending - self.proxy.without_answers
         return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or unexpected else ""
@@ -214,9 +207,9 @@ class Stack:
             time.sleep(0.2)
         raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
 
-    def targets(self, region: str, kind: str) -> list[tuple[str, str, str]]:
-        """Return the entries of a region and kind."""
-        return [entry for entry in self.entries if entry[:2] == (region, kind)]
+    def targets(self, region: str = "", kind: str = "") -> list[tuple[str, str, str]]:
+        """Return the entries of a region and kind, by default all."""
+        return [entry for entry in self.entries if region in ("", entry[0]) and kind in ("", entry[1])]
 
     def dynamodb(self, region: str) -> "DynamoDBClient":
         """Return a region's client without faults."""
@@ -266,17 +259,11 @@ class Stack:
             name = NAMES.coordinate_function if random.random() < share else NAMES.mint_function
             mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
             found = psutil.process_iter(["cmdline"])
-            if started := [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and _has_socket(one)]:
-                with suppress(psutil.NoSuchProcess):
-                    random.choice(started).kill()
-                self.proxy.injected["functions killed"] += 1
-
-
-def _has_socket(process: psutil.Process) -> bool:
-    try:
-        return bool(process.net_connections())
-    except psutil.Error:  # it has ended
-        return False
+            with suppress(psutil.Error):  # one has ended meanwhile
+                started = [one for one in found if mark in " ".join(one.info["cmdline"] or ())]
+                if calling := [one for one in started if one.net_connections()]:
+                    random.choice(calling).kill()
+                    self.proxy.injected["functions killed"] += 1
 
 
 @contextmanager
