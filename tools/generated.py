@@ -145,7 +145,7 @@ def _region_costs() -> str:
 
 def _domain_alarms() -> str:
     own, both = (len(alarms(stack_metrics(HOME, apis=apis))) for apis in (False, True))
-    return f"With `domain`, each region has {spelt(both - own)} alarms more, for ${(both - own) * ALARM.dollars:.2f}"
+    return f"With `domain`, each region has {spelt(both - own)} alarms more, for ${(both - own) * ALARM:.2f}"
 
 
 def _threshold(alarm: Alarm) -> str:
@@ -157,9 +157,9 @@ def _threshold(alarm: Alarm) -> str:
 def _cost(regions: int) -> str:
     """Return the row of what a stack of so many regions pays for its alarms, and for the dashboard."""
     made = len(alarms(stack_metrics(HOME, *(f"region-{n}" for n in range(1, regions)))))
-    of_metrics, of_alarms, composite = len(OF_ALARMS) * METRIC.dollars, made * ALARM.dollars, COMPOSITE_ALARM.dollars
+    of_metrics, of_alarms, composite = len(OF_ALARMS) * METRIC, made * ALARM, COMPOSITE_ALARM
     month = of_metrics + of_alarms + composite
-    shown = month + DASHBOARD.dollars + (len(OF_DASHBOARD) + len(OF_A_REGION) * regions) * METRIC.dollars
+    shown = month + DASHBOARD + (len(OF_DASHBOARD) + len(OF_A_REGION) * regions) * METRIC
     parts = f"{len(OF_ALARMS)}: ${of_metrics:.2f} | {made}: ${of_alarms:.2f} | ${composite:.2f}"
     return f"| {regions} | {parts} | ${month:.2f} | ${shown:.2f} |\n"
 
@@ -213,7 +213,7 @@ PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
         f"| {_million()} | {_million(price.GATEWAY)} |"
     ),
     re.compile(r"(?<=\| a million integers )\|.*\|"): lambda: (
-        f"| {_million(more=HTTP_API_REQUEST.dollars)} | {_million(more=REST_API_REQUEST.dollars)} |"
+        f"| {_million(more=HTTP_API_REQUEST)} | {_million(more=REST_API_REQUEST)} |"
     ),
     re.compile(r"(?<=within )\d+(?= hours \((setting )?`idempotencyHours`\))"): _hours,
 }

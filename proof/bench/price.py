@@ -10,7 +10,7 @@ mails), and queries of the domain, which are free for aliases of API Gateway.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
@@ -102,16 +102,18 @@ def month(deployment: Deployment) -> list[Item]:
     unknown = {made.type for made in deployment.resources if made.custom} - FREE - PRICED
     if unknown:
         raise ValueError(f"no price is known of {', '.join(sorted(unknown))}: add it to proof/bench/price.py")
+    _, _, runs = schedule.month(counters=1, regions=len(THREE))
+    each_run = sum(runs) / (MONTH / 60 / schedule.MINUTES)
     zones = {made.inputs["zoneId"] for made in deployment.of(aws.RECORD)}
     return [
-        Item("custom metrics", price_list.METRIC.dollars, len(metrics(deployment))),
-        Item("alarms", price_list.ALARM.dollars, len(deployment.of(aws.ALARM))),
-        Item("composite alarms", price_list.COMPOSITE_ALARM.dollars, len(deployment.of(aws.COMPOSITE))),
-        Item("dashboards", price_list.DASHBOARD.dollars, len(deployment.of(aws.DASHBOARD))),
-        Item("scheduled runs, thousand", _run_dollars() * 1000, _runs(deployment) / 1000),
+        Item("custom metrics", price_list.METRIC, len(metrics(deployment))),
+        Item("alarms", price_list.ALARM, len(deployment.of(aws.ALARM))),
+        Item("composite alarms", price_list.COMPOSITE_ALARM, len(deployment.of(aws.COMPOSITE))),
+        Item("dashboards", price_list.DASHBOARD, len(deployment.of(aws.DASHBOARD))),
+        Item("scheduled runs, thousand", each_run * 1000, _runs(deployment) / 1000),
         *_keys(deployment),
         *_health_checks(deployment),
-        Item("hosted zones", price_list.HOSTED_ZONE.dollars, len(zones)),
+        Item("hosted zones", price_list.HOSTED_ZONE, len(zones)),
     ]
 
 
@@ -140,12 +142,6 @@ def _runs(deployment: Deployment) -> float:
     return MONTH / 60 / int(minutes)
 
 
-def _run_dollars() -> float:
-    """Return what a run costs that finds nothing to do."""
-    _, _, dollars = schedule.month(counters=1, regions=len(THREE))
-    return sum(dollars) / (MONTH / 60 / schedule.MINUTES)
-
-
 def _keys(deployment: Deployment) -> Iterator[Item]:
     """Yield what customers' keys cost, and what asks for them: each run, for each of the tables that it reads.
 
@@ -156,8 +152,8 @@ def _keys(deployment: Deployment) -> Iterator[Item]:
     tables = [made.inputs for made in deployment.of(aws.TABLE) if "serverSideEncryption" in made.inputs]
     keys = {table["serverSideEncryption"]["kmsKeyArn"] for table in tables}
     requests = _runs(deployment) * sum(table["name"] in read for table in tables)
-    yield Item("KMS keys", price_list.KEY.dollars, len(keys))
-    yield Item("their requests, thousand", price_list.KEY_REQUEST.dollars * 1000, requests / 1000)
+    yield Item("KMS keys", price_list.KEY, len(keys))
+    yield Item("their requests, thousand", price_list.KEY_REQUEST * 1000, requests / 1000)
 
 
 def _health_checks(deployment: Deployment) -> Iterator[Item]:
@@ -165,19 +161,13 @@ def _health_checks(deployment: Deployment) -> Iterator[Item]:
     checks = [made.inputs for made in deployment.of(aws.HEALTH_CHECK)]
     requests = sum(CHECKERS * MONTH / check["requestInterval"] for check in checks) / MILLION
     http = bool(deployment.of(aws.HTTP_API))
-    memory = max(
-        made.inputs["memorySize"] for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-mint")
-    )
-    duration = price_list.execution(HEALTH_SECONDS, memory)
-    of_requests = partial(Item, number=requests)
-    yield Item("health checks", price_list.HEALTH_CHECK.dollars, len(checks))
-    yield Item("their features", price_list.HEALTH_CHECK_FEATURE.dollars, sum(map(_features, checks)))
-    yield Item(
-        "their requests to REST APIs, million", price_list.REST_API_REQUEST.dollars * MILLION, requests * (not http)
-    )
-    yield Item("their requests to HTTP APIs, million", price_list.HTTP_API_REQUEST.dollars * MILLION, requests * http)
-    yield of_requests("of these, to functions, million", (price_list.REQUEST.dollars + duration) * MILLION)
-    yield of_requests("their read units, million", HEALTH_UNITS * price_list.READ_UNIT.dollars * MILLION)
+    function = price_list.REQUEST + price_list.execution(HEALTH_SECONDS, MEMORY)
+    yield Item("health checks", price_list.HEALTH_CHECK, len(checks))
+    yield Item("their features", price_list.HEALTH_CHECK_FEATURE, sum(map(_features, checks)))
+    yield Item("their requests to REST APIs, million", price_list.REST_API_REQUEST * MILLION, requests * (not http))
+    yield Item("their requests to HTTP APIs, million", price_list.HTTP_API_REQUEST * MILLION, requests * http)
+    yield Item("of these, to functions, million", function * MILLION, requests)
+    yield Item("their read units, million", HEALTH_UNITS * price_list.READ_UNIT * MILLION, requests)
 
 
 def _features(check: Mapping[str, Any]) -> int:
@@ -223,18 +213,20 @@ class Parts(NamedTuple):
     writes: float
 
 
+def _by_function(requests: int, seconds: float) -> Parts:
+    """Return what so many requests cost, each with one write."""
+    duration = requests * price_list.execution(seconds, MEMORY)
+    return Parts(requests * price_list.REQUEST, duration, requests * price_list.WRITE_UNIT)
+
+
 def million() -> Mapping[str, Parts]:
     """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`."""
-
-    def function(requests: int, seconds: float, writes: int) -> Parts:
-        duration = requests * price_list.execution(seconds, MEMORY)
-        return Parts(requests * price_list.REQUEST.dollars, duration, writes * price_list.WRITE_UNIT.dollars)
-
+    leased = _by_function(MILLION, LEASED_SECONDS)
     return {
-        ONE: function(MILLION, MINT_SECONDS, MILLION),
-        LEASED: function(MILLION, LEASED_SECONDS, MILLION // 100),
-        BLOCK: function(MILLION // 100, MINT_SECONDS, MILLION // 100),
-        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST.dollars, 0, MILLION * price_list.WRITE_UNIT.dollars),
+        ONE: _by_function(MILLION, MINT_SECONDS),
+        LEASED: leased._replace(writes=leased.writes / 100),
+        BLOCK: _by_function(MILLION // 100, MINT_SECONDS),
+        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST, 0, MILLION * price_list.WRITE_UNIT),
     }
 
 

@@ -85,21 +85,21 @@ def rows(kinds: Mapping[str, Measured]) -> dict[str, Row]:
     """Return what the requests of each kind cost at most, whoever waits for whom: the executions are busy all day."""
     memory = settings(config(HOME)).memory_size / 1024
     requests, granted = RATE * DAY, DAY / mint.grants.EVERY
-    each, coordinator = requests * price_list.REQUEST.dollars, DAY * MEMORY * price_list.GB_SECOND.dollars
+    each, coordinator = requests * price_list.REQUEST, DAY * MEMORY * price_list.GB_SECOND
     made = dict[str, Row]()
     for kind in KINDS:
         also = [(kinds[kind], float(requests))]
-        compute = PUBLIC_CONCURRENCY * DAY * memory * price_list.GB_SECOND.dollars + each
+        compute = PUBLIC_CONCURRENCY * DAY * memory * price_list.GB_SECOND + each
         metered = -(-LARGEST_BODY // METERED) if kind == BODIES else 1
-        again = each + metered * requests * price_list.HTTP_API_REQUEST.dollars
+        again = each + metered * requests * price_list.HTTP_API_REQUEST
         if kind == CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
             again, compute = again + each, compute + PUBLIC_CONCURRENCY * coordinator + each
             also.append((kinds[REFUSED], PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS))
         if kind in (BLOCKS, ERRORS):  # a window that is used up is renewed, by one run of the coordinator at a time
-            compute += coordinator + granted * price_list.REQUEST.dollars
+            compute += coordinator + granted * price_list.REQUEST
             also += [(kinds[ASKS], granted), (kinds[GRANT], granted)]
-        used = [(most.units * times, most.logged * times * price_list.LOG.dollars) for most, times in also]
-        data = requests * kinds[kind].size * price_list.DATA_OUT.dollars
+        used = [(most.units * times, most.logged * times * price_list.LOG) for most, times in also]
+        data = requests * kinds[kind].size * price_list.DATA_OUT
         dynamodb, logs = map(sum, zip(*used, strict=True))
         together = compute + dynamodb + data + logs
         with_domain = together + again + sum(used[0]) + data
@@ -121,7 +121,7 @@ def apis(found: Sequence[Measured]) -> dict[str, Sequence[float]]:
     )
     headers = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 5\r\n"
     size = AROUND + len(headers) + max(map(len, bodies))
-    execution = price_list.execution(HEALTH_SECONDS, usual.memory_size) + price_list.REQUEST.dollars
+    execution = price_list.execution(HEALTH_SECONDS, usual.memory_size) + price_list.REQUEST
     checked = max(each.size for each in found if each.sent.operation == "/-/health")
     each = {
         f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT, size),
@@ -129,7 +129,7 @@ def apis(found: Sequence[Measured]) -> dict[str, Sequence[float]]:
     }
     made = dict[str, Sequence[float]]()
     for name, (per_second, compute, unit, of_data) in each.items():
-        dollars = (price_list.REST_API_REQUEST.dollars, compute, unit.dollars, of_data * price_list.DATA_OUT.dollars)
+        dollars = (price_list.REST_API_REQUEST, compute, unit, of_data * price_list.DATA_OUT)
         parts = [per_second * DAY * one for one in dollars]
         made[name] = (per_second, *parts, sum(parts))
     return made

@@ -108,10 +108,10 @@ def month(counters: int, regions: int, past: int = 0, deleted: int = 0) -> tuple
             batch = steps.send(answers)
     assert len(result.outcomes) == sample - len(gone)
     runs = DAYS * 24 * 60 // MINUTES
-    each = seconds * MEMORY * price_list.GB_SECOND.dollars + price_list.REQUEST.dollars
-    reading, writing = units * price_list.READ_UNIT.dollars, LEASE_WRITES * price_list.WRITE_UNIT.dollars
+    each = seconds * MEMORY * price_list.GB_SECOND + price_list.REQUEST
+    reading, writing = units * price_list.READ_UNIT, LEASE_WRITES * price_list.WRITE_UNIT
     items = (item for table in database.tables.values() for item in table.items.values())
-    stored = sum(size_of(item) + OVERHEAD for item in items) * share * price_list.STORED.dollars
+    stored = sum(size_of(item) + OVERHEAD for item in items) * share * price_list.STORED
     return seconds, round(units), (runs * reading, runs * writing, runs * each, stored)
 
 
@@ -147,20 +147,17 @@ def grants_a_day() -> float:
 
 def grant(regions: int) -> tuple[float, float, float]:
     """Return the read units, write units and calls of one grant by a scheduled run, besides what any run reads."""
-    some, taken = 40, list[tuple[float, ...]]()
+    some, taken = 40, [(0.0, 0.0, 0.0)]
     database = reconciled(regions_and_another(regions), some, 0, NOW)
     store = StoreInMemory(database, HOME, NOW)
     for number in range(3):  # the first one writes the report
-        if number == 2:
-            items = database.tables[HOME, NAMES["COUNTERS_TABLE"]].items
-            for name, item in items.items():
-                used = int(item["issued"]["N"]) + WINDOW // 3 * regions
-                items[name] = {**item, "issued": {"N": str(used)}}
-        before = database.reads, database.writes, database.calls.total()
+        items = database.tables[HOME, NAMES["COUNTERS_TABLE"]].items
+        for name, item in items.items() if number == 2 else ():
+            used = int(item["issued"]["N"]) + WINDOW // 3 * regions
+            items[name] = {**item, "issued": {"N": str(used)}}
         SimulatedCoordinator(run(ScheduledRun(), f"run {number}", RunResult())).finish(store.carry_out)
-        after = database.reads, database.writes, database.calls.total()
-        taken.append(tuple(late - early for late, early in zip(after, before, strict=True)))
-    reads, writes, calls = ((late - early) / some for late, early in zip(taken[2], taken[1], strict=True))
+        taken.append((database.reads, database.writes, float(database.calls.total())))
+    reads, writes, calls = ((last - 2 * quiet + first) / some for first, quiet, last in zip(*taken[1:], strict=True))
     return reads, writes, calls
 
 
@@ -170,12 +167,12 @@ def grants() -> str:
     daily = grants_a_day()
     for counters, regions in GRANTED:
         reads, writes, calls = grant(regions)
-        prices = (
-            (price_list.READ_UNIT, reads),
-            (price_list.WRITE_UNIT, writes),
-            (price_list.GB_SECOND, calls * CALL * MEMORY),
+        each = (
+            reads * price_list.READ_UNIT,
+            writes * price_list.WRITE_UNIT,
+            calls * CALL * MEMORY * price_list.GB_SECOND,
         )
-        parts = [counters * daily * DAYS * price.dollars * taken for price, taken in prices]
+        parts = [counters * daily * DAYS * dollars for dollars in each]
         rows.append([str(counters), str(regions), f"{daily:.1f}", *(f"{part:.2f}" for part in (*parts, sum(parts)))])
     return aligned(rows)
 

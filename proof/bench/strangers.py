@@ -143,7 +143,7 @@ class Measured(NamedTuple):
     @property
     def units(self) -> float:
         """The price of what was read and written."""
-        return self.reads * price_list.READ_UNIT.dollars + self.writes * price_list.WRITE_UNIT.dollars
+        return price_list.units(self.reads, self.writes)
 
 
 def tables(counters: int = MAX_LIMIT + 1) -> CountingDatabase:
