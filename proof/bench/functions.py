@@ -96,7 +96,6 @@ def measure(
 
 def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
     """Return AWS's runtime for a subject; `folder` has the minting function's archive."""
-    theirs = (OTHERS / f"{subject}.py").exists()
     variables = {
         "COUNTERS_TABLE": "bench-counters",
         "RECEIPTS_TABLE": "bench-receipts",
@@ -107,21 +106,19 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
         **ENVIRONMENT.get(subject, {}),
         **more,
     }
-    handler = f"{subject}.handler" if theirs else "mint.handler.handler"
-    return Runtime(OTHERS if theirs else folder, subject, handler, variables=variables, python=str(PYTHON))
+    if (OTHERS / f"{subject}.py").exists():
+        return Runtime(OTHERS, subject, f"{subject}.handler", variables=variables, python=str(PYTHON))
+    return Runtime(folder, subject, "mint.handler.handler", variables=variables, python=str(PYTHON))
 
 
 def _measured(runtime: Runtime, query: str, requests: int, database: Database) -> dict[str, float]:
     event = {**json.loads((OTHERS / "event.json").read_text()), "rawQueryString": query}
-    start, clock, units = runtime.start(), time.perf_counter, database.writes
-    begun = clock()
+    start, units, begun = runtime.start(), database.writes, time.perf_counter()
     integers = _minted(runtime.invoke(event))
-    first = clock() - begun
-    for _ in range(min(WARM_UP, requests)):
-        integers += _minted(runtime.invoke(event))
+    first = time.perf_counter() - begun
+    integers += sum(_minted(runtime.invoke(event)) for _ in range(WARM_UP))
     before, _ = runtime.usage()
-    for _ in range(requests):
-        integers += _minted(runtime.invoke(event))
+    integers += sum(_minted(runtime.invoke(event)) for _ in range(requests))
     cpu, peak = runtime.usage()
     found = {"start_ms": start * 1e3, "first_ms": first * 1e3, "cpu_ms": (cpu - before) / requests * 1e3}
     return found | {"peak_mb": peak} | ({"units": (database.writes - units) / integers} if integers else {})

@@ -75,8 +75,6 @@ class MeasuredRun(NamedTuple):
     """What one run of the handler took, in seconds and MB."""
 
     seconds: float
-    scanned: float
-    """Until the first counter was begun, or until the end."""
     processor: float
     memory: float
     """The largest resident size of the process so far."""
@@ -92,15 +90,9 @@ class Context:
 
     def __init__(self, limit: float) -> None:
         self._ends = time.monotonic() + limit
-        self._times = 0
-        self.asked: float | None = None
-        """When it was asked the second time: before the first counter is begun. The first is for the calls' limit."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds that are left."""
-        self._times += 1
-        if self._times == 2:
-            self.asked = time.monotonic()
         return int((self._ends - time.monotonic()) * 1000)
 
 
@@ -121,24 +113,17 @@ def run(event: Mapping[str, Any], limit: float) -> MeasuredRun:
     """Run the handler, which may take `limit` seconds."""
     from coordinate.handler import CoordinatorError, handler
 
-    context = Context(limit)
     began, spent = time.monotonic(), time.process_time()
     reply, error = dict[str, Any](), ""
     try:
-        reply = handler(dict(event), context)
+        reply = handler(dict(event), Context(limit))
     except CoordinatorError as refused:
         error = str(refused)
-    ended, found = time.monotonic(), re.match(r"(\d+) of", error)
+    took, found = time.monotonic() - began, re.match(r"(\d+) of", error)
     # getrusage(2) would include the peak of the process that has started this one.
     peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
-    return MeasuredRun(
-        ended - began,
-        (context.asked or ended) - began,
-        time.process_time() - spent,
-        float(peak) / 1024,
-        int(found[1]) if found else reply.get("registered", 0),
-        error,
-    )
+    done = int(found[1]) if found else reply.get("registered", 0)
+    return MeasuredRun(took, time.process_time() - spent, float(peak) / 1024, done, error)
 
 
 def reconciled(names: Sequence[str], counters: int, changes: int, now: int, first: int = 1) -> CountingDatabase:
@@ -252,7 +237,7 @@ def main() -> None:
     database = reconciled(names, options.counters, MAX_PAST, int(time.time()))
     database.metered = False
     print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
-    rows = [["", "seconds", "before it works", "processor seconds", "memory MB", "counters", "calls"]]
+    rows = [["", "seconds", "processor seconds", "memory MB", "counters", "calls"]]
     with (
         serving(database, DELAYS) as server,
         ProcessPoolExecutor(1, get_context("spawn"), begin, (server.url, processors[0])) as coordinator,
@@ -263,19 +248,19 @@ def main() -> None:
             found = coordinator.submit(run, event, limit).result()
             if not found.done:
                 raise SystemExit(f"{name}: no counter is done after {found.seconds:.0f} s: {found.error}")
-            figures = (f"{found.seconds:.0f}", f"{found.scanned:.0f}", f"{found.processor:.1f}", f"{found.memory:.0f}")
+            figures = (f"{found.seconds:.0f}", f"{found.processor:.1f}", f"{found.memory:.0f}")
             rows.append([name, *figures, f"{found.done:,}", f"{database.calls.total():,}"])
             return found
 
-        for name in ("a quiet run, cold", "a quiet run, warm"):
-            measured(name, SCHEDULED, LIMIT)
+        measured("a quiet run, cold", SCHEDULED, LIMIT)
+        quiet = measured("a quiet run, warm", SCHEDULED, LIMIT)
         changed = measured("a change", change(names, database), RESERVE / 1000 + options.part)
     print(aligned(rows, names=True))
-    pace = changed.done / (changed.seconds - changed.scanned)
-    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - changed.scanned))
+    pace = changed.done / (changed.seconds - quiet.seconds)  # it begins when it has read all, as a quiet run does
+    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - quiet.seconds))
     runs = -(-options.counters // in_a_run)
     left = options.counters - (runs - 1) * in_a_run
-    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + changed.scanned + left / pace) / 60
+    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + quiet.seconds + left / pace) / 60
     print(
         f"\nComputed from the pace of the change: {in_a_run:,} counters in a run of {LIMIT} s; "
         f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes."
