@@ -15,8 +15,6 @@ TESTS = Path(__file__).resolve().parent.parent / "tests"
 SERVERS = ("/usr/sbin", "/usr/local/sbin")
 """Debian keeps servers where only root looks."""
 
-ON_A_MAC = {"google-chrome": Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")}
-
 
 @dataclass(frozen=True)
 class Program:
@@ -129,9 +127,7 @@ PROGRAMS = {"chromium": CHROMIUM, "mariadb": MARIADB, "make": MAKE, "dynamodb-lo
 
 def path(command: str) -> str | None:
     """Return where a command is, or None."""
-    found = shutil.which(command, path=os.pathsep.join((os.environ.get("PATH", ""), *SERVERS)))
-    on_a_mac = ON_A_MAC.get(command)
-    return str(on_a_mac) if found is None and on_a_mac and on_a_mac.exists() else found
+    return shutil.which(command, path=os.pathsep.join((os.environ.get("PATH", ""), *SERVERS)))
 
 
 def as_root() -> list[str] | None:

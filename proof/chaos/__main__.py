@@ -117,7 +117,7 @@ def _report(events: Events, seconds: float) -> int:
     kinds = sum(history.failures.values(), Counter[str]())
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
-    gaps, in_blocks = history.gaps(), history.integers - history.single
+    in_blocks = history.integers - history.single
     print(
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
         f"failed: {_counts(stack.failed)}",
@@ -128,7 +128,6 @@ def _report(events: Events, seconds: float) -> int:
         f"failures: {kinds.total():,}: {_counts(kinds)}",
         f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
         f"skipped at most {max(events.skipped, default=0):,} integers",
-        f"gaps: the largest {max(gaps, default=0):,}, skipped in total {sum(gaps):,}",
         f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "
         f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",

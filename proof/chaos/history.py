@@ -132,14 +132,6 @@ class History:
         pauses = [following - moment for moments in ended.values() for moment, following in pairwise(moments)]
         return sum(map(len, ended.values())), max(pauses, default=0.0)
 
-    def gaps(self) -> list[int]:
-        """Return the sizes of all gaps: of the integers that nobody got between two that somebody got."""
-        handed_out: dict[str, set[int]] = defaultdict(set)
-        for mint in self.mints:
-            handed_out[mint.counter].update(mint.integers)
-        pairs = (pair for integers in handed_out.values() for pair in pairwise(sorted({0, *integers})))
-        return [following - integer - 1 for integer, following in pairs if following > integer + 1]
-
 
 def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
     """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import programs
-from tools.programs import MARIADB, ON_A_MAC, PROGRAMS
+from tools.programs import MARIADB, PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[2]
 BIG = ("chromium", "mariadb")
@@ -31,8 +31,6 @@ SERVER = ("mariadb", "mariadbd", "mariadb-install-db")
 @pytest.mark.parametrize("ci", [False, True])
 def test_without_a_program_its_tests_are_skipped_or_fail(ci: bool, tmp_path: Path) -> None:
     """They fail where `CI` is set, and nothing but them."""
-    if any(path.exists() for path in ON_A_MAC.values()):
-        pytest.skip("a browser that PATH doesn't hide")
     marks = {f'pytest.mark.needs("{program}")' for program in BIG}
     folders = (ROOT / "tests" / name for name in ("local", "recipes"))
     tests = {file: file.read_text() for folder in folders for file in folder.rglob("test_*.py")}
@@ -67,7 +65,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(programs, "SERVERS", ())
     monkeypatch.setattr(programs, "PROGRAMS", {name: PROGRAMS[name] for name in ("chromium", "mariadb", "make")})
-    monkeypatch.setattr(programs, "ON_A_MAC", {})
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What counts as handed out twice, what is excepted, what is a gap, and how much a change of layout skips."""
+"""What counts as handed out twice, what is excepted, and how much a change of layout skips."""
 
 from collections.abc import Sequence
 
@@ -64,14 +64,13 @@ def test_a_key_that_gets_another_answer_is_a_contradiction() -> None:
     assert (history.requests, history.replays, history.integers) == (3, 2, 1)
 
 
-def test_gaps_and_pauses_are_between_integers_and_requests() -> None:
+def test_a_pause_is_between_two_requests_at_one_url() -> None:
     history = history_of((2, 3), (10,), range(1, 300_000, 3))
     history.mints[1] = history.mints[1]._replace(ended=13.5)
     history.got(RecordedMint("eu-west-1", "gateway", "invoices", (1,), 19, 20))
 
-    assert history.gaps() == [1, 6], "the largest blocks count for nothing else"
     assert history.pauses("eu-west-1") == (3, 2.5)
-    assert (history.single, history.integers) == (2, 4)
+    assert (history.single, history.integers) == (2, 4), "the largest blocks count for nothing else"
 
 
 @pytest.mark.parametrize(
