@@ -50,25 +50,17 @@ class Request:
     gone: Callable[[], bool] = lambda: False
     """Returns whether its caller has hung up."""
 
-    @cached_property
-    def _lines(self) -> list[str]:
-        return self.head.decode("latin-1").split("\r\n")
+    method: str = field(init=False)
+    path: str = field(init=False)
+    """With the query."""
+    headers: Mapping[str, str] = field(init=False)
+    """By their names in lower case."""
 
-    @cached_property
-    def headers(self) -> Mapping[str, str]:
-        """By their names in lower case."""
-        pairs = (line.partition(":") for line in self._lines[1:-2])
-        return {name.lower(): value.strip() for name, _, value in pairs}
-
-    @property
-    def method(self) -> str:
-        """Its method."""
-        return self._lines[0].split(" ")[0]
-
-    @property
-    def path(self) -> str:
-        """With the query."""
-        return self._lines[0].split(" ")[1]
+    def __post_init__(self) -> None:
+        first, *lines = self.head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+        self.method, self.path = first.split(" ")[:2]
+        pairs = (line.partition(":") for line in lines)
+        self.headers = {name.lower(): value.strip() for name, _, value in pairs}
 
     @property
     def raw(self) -> bytes:
@@ -159,12 +151,6 @@ class Fault:
     def decides(self) -> bool:
         """Whether it is this fault that says what is sent."""
         return bool(self.replies or self.edit or self.end) or self.drip is not None
-
-    def reply(self, reply: Reply, random: Random) -> Reply:
-        """Return what is sent."""
-        if self.replies:
-            return random.choice(self.replies)
-        return self.edit(cast("Response", reply)) if self.edit else b""
 
 
 NO_FAULT = Fault()
@@ -279,14 +265,13 @@ class Server:
         """Respond to one request. Return whether the connection stays."""
         head = await reader.readuntil(b"\r\n\r\n")
         request = Request(head, gone=lambda: reader.at_eof() or writer.is_closing())
-        headers = request.headers
-        request.body = await reader.readexactly(int(headers.get("content-length", 0)))
+        request.body = await reader.readexactly(int(request.headers.get("content-length", 0)))
         if self.recording:
             with self._changed:
                 self.requests.append(request)
                 self._changed.notify_all()
         reply, fault = await self._reply(request)
-        last = bool(fault.end) or headers.get("connection", "").lower() == "close"
+        last = bool(fault.end) or request.headers.get("connection", "").lower() == "close"
         writer.write(reply.encode(last=last) if isinstance(reply, Response) else reply)
         await writer.drain()
         while fault.drip is not None:
@@ -300,10 +285,11 @@ class Server:
     async def _reply(self, request: Request) -> tuple[Reply, Fault]:
         """Return what is sent, and the fault that decided it."""
         if fault := await self._struck(request, carried_out=False):
-            return fault.reply(b"", self.random), fault
+            return self.random.choice(fault.replies or (b"",)), fault
         reply = await self.handler(request)
         if fault := await self._struck(request, carried_out=True):
-            return fault.reply(reply, self.random), fault
+            edited = (fault.edit(cast("Response", reply)),) if fault.edit else (b"",)
+            return self.random.choice(fault.replies or edited), fault
         return reply, NO_FAULT
 
     async def _struck(self, request: Request, *, carried_out: bool) -> Fault | None:
