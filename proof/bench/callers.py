@@ -48,6 +48,8 @@ Row = dict[str, float]
 
 Urls = Mapping[str, str]
 
+Call = Callable[[], object]
+
 
 class Requests(list[float]):
     """The seconds that a client's requests to mint took: its observer."""
@@ -70,7 +72,7 @@ class Requests(list[float]):
         return {"per_s": total / seconds, **row, **asked}
 
 
-def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
+def client(urls: Urls, lease: int) -> tuple[Call, Requests]:
     """Return a client's `next` that is warmed up, and its observer."""
     requests = Requests()
     made = Integers(urls, lease=lease, observer=requests)
@@ -81,13 +83,7 @@ def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
 
 
 def calling(
-    call: Callable[[], object],
-    requests: Requests,
-    seconds: float,
-    *,
-    threads: int = 1,
-    untimed: int = UNTIMED,
-    pause: float = 0,
+    call: Call, requests: Requests, seconds: float, *, threads: int = 1, untimed: int = UNTIMED, pause: float = 0
 ) -> Row:
     """Call from each thread for so many seconds, at most once in `pause` seconds."""
     clock = time.perf_counter

@@ -7,7 +7,7 @@ DynamoDB, such as DynamoDB Local. This module answers for the operations that Dy
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -63,18 +63,16 @@ def _with_region(parsed: Any, context: Any, **_: Any) -> None:
             table["TableArn"] = table["TableArn"].replace(LOCAL_REGION, f":{context['client_region']}:", 1)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Deploy. Return 1 after an error (which is printed)."""
-    endpoint, stack, *overrides = arguments
+def main() -> None:
+    """Deploy, and print the outputs. An error's message ends it."""
+    endpoint, stack, *overrides = sys.argv[1:]
     try:
         name, config = project()["name"], configuration(stack, overrides)
         outputs = deploy(name, stack, config, clients(endpoint), lambda _what, _type, _name: None)
     except LocalError as error:
-        print(error, file=sys.stderr)
-        return 1
+        sys.exit(str(error))
     print(json.dumps(outputs))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()
