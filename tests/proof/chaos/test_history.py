@@ -79,7 +79,7 @@ def test_a_pause_is_between_two_requests_at_one_url() -> None:
         ([101, 1598], 3099, 1, 500),  # fenced 500 of 3 regions' integers above the last one
         ([101, 1598], 3100, 1, 501),
         ([101, 1598, 3099, 3102], 3099, 1, 500),  # what the next epoch mints says nothing of this one
-        ([4], 1600, 1, 500),  # of an earlier epoch
+        ([4], 300_100, 1, 100_000),  # of an earlier epoch
         ([], 100 + 500 * (3 + 5), 2, 500),  # each epoch between two layouts may skip as much
         ([97, 100], 100, 0, 0),
     ],
