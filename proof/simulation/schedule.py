@@ -75,15 +75,15 @@ TO_SET = re.compile(r"set `?aws:region`? to (\w+)")
 
 
 class RandomSchedule:
-    """A schedule that its seed decides. `without` is the condition that is taken out (see `world.py`).
+    """A schedule that its seed decides.
 
     `losses` is how many tables may be lost before the first one is repaired. With 1, all must reconcile without an
     operator. With more, an answer may be needed in the end.
     """
 
-    def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
+    def __init__(self, seed: int, *, losses: int = 1) -> None:
         random = self.random = Dice(seed)
-        self.world = CheckedWorld(without)
+        self.world = CheckedWorld()
         self.losses = losses
         self.rates = {
             "unreachable": _one_of(random, 0.5, 0.003, 0.01, 0.04),

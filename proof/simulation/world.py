@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from aws_client.service import ServiceError
 from coordinate.dynamodb import encoding
@@ -156,12 +156,10 @@ class Decoded(MutableMapping[str, T]):
 
 @dataclass
 class World:
-    """The layouts table, its mirror, and the tables of every region that has some.
+    """The layouts table, its mirror, and the tables of every region that has some."""
 
-    `without` names a condition that always holds, whatever is found: one of `conditions`.
-    """
-
-    without: str | None = None
+    without: ClassVar[str] = ""
+    """The condition of all worlds that always holds, whatever is found: one of `conditions`."""
     database: Database = field(default_factory=Database, repr=False)
     unreachable: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
@@ -181,7 +179,7 @@ class World:
     """The regions that were the home at any time, or began to be."""
 
     def __post_init__(self) -> None:
-        if self.without is not None:
+        if self.without:
             write, test = self.without.split(": ", 1)
             tests = THAT_STATE if test == "that state" else (test,)
             self.database.without = frozenset(Condition(write, each) for each in tests)

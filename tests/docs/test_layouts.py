@@ -10,7 +10,6 @@ from local.paths import ROOT
 from proof.simulation.schedule import COORDINATORS
 from tests.proof.simulation.test_conditions import BY_HAND, BY_SEARCH
 from tests.proof.simulation.test_losses import FOUND
-from tests.proof.simulation.test_rules_by_hand import BY_HAND as RULES_BY_HAND
 from tests.proof.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
@@ -22,7 +21,7 @@ WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
     [
         f"{sum(LOSSES.values()):,} random schedules",
         f"up to {WORDS[COORDINATORS]} coordinators",
-        f"Each of the {len({*BY_SEARCH, *BY_HAND, *RULES_BY_HAND, *FOUND})} conditions and rules is taken out",
+        f"Each of the {len({*BY_SEARCH, *BY_HAND, *FOUND})} conditions and rules is taken out",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"expires {WORDS[SECONDS // 60]} minutes after",
         f"For {REGION_SECONDS} seconds (at the first deployment and when a loss is answered, for up to "

@@ -34,7 +34,6 @@ class Case:
     """The region that stops answering at any time. None: none does."""
     returns: bool = True
     """Whether it answers again at any time later."""
-    without: str | None = None
 
     def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
@@ -140,7 +139,7 @@ class SearchState(NamedTuple):
 
     def world(self, record: DeploymentRecord, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
-        world = CheckedWorld(case.without)
+        world = CheckedWorld()
         world.record, world.registers["c"] = record, self.register
         if self.copy is not None:
             world.copies["c"] = self.copy
@@ -157,9 +156,9 @@ class SearchState(NamedTuple):
         return world
 
 
-def joining(without: str | None = None) -> CheckedWorld:
+def joining() -> CheckedWorld:
     """Return the tables when a deployment that adds a third region has just been admitted."""
-    world = CheckedWorld(without)
+    world = CheckedWorld()
     for regions in (BEFORE, AFTER):
         for region in regions:
             world.make_table(region)
@@ -178,7 +177,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     `check_end` is called with the tables of every state in which all coordinators have ended. Return how many states
     there are, and how many of them are ends.
     """
-    world = joining(case.without)
+    world = joining()
     record = world.record
     assert record is not None
     begun = (

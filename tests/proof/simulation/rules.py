@@ -34,10 +34,10 @@ from proof.simulation.checks import CheckedWorld, Stuck
 from proof.simulation.deployments import SimulatedPulumi, deployment_of
 from proof.simulation.network import Network
 from proof.simulation.schedule import RandomSchedule
-from proof.simulation.world import LAYOUTS, MIRROR, RECEIPTS, kind_of
+from proof.simulation.world import LAYOUTS, MIRROR, RECEIPTS, World, kind_of
 
 Function = Callable[..., Any]
-Patches = dict[str, tuple[tuple[Any, ...], str, Callable[[Function], Function]]]
+Patches = dict[str, tuple[tuple[Any, ...], str, Callable[[Any], Any]]]
 """Each rule: where a function is another one without it, the function's name, and what makes the other one of it."""
 
 
@@ -393,10 +393,10 @@ RULES = PROTOCOL | WORLD | ALIVE
 
 
 @contextmanager
-def taken_out(rule: str | None) -> Generator[None]:
-    """Run the simulation without this rule. What isn't among `RULES` changes nothing."""
+def taken_out(rule: str) -> Generator[None]:
+    """Run the simulation without this rule, or without this condition of a write."""
     with ExitStack() as stack:
-        owners, name, change = RULES.get(rule or "", ((), "", _always(None)))
+        owners, name, change = RULES.get(rule, ((World,), "without", lambda _: rule))
         for owner in owners:
             stack.enter_context(patch.object(owner, name, change(getattr(owner, name))))
         yield

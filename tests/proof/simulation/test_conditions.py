@@ -1,19 +1,20 @@
 """Every condition and every rule is needed: with any one taken out, the search finds what goes wrong.
 
-What takes several late writes in one order is written by hand (test_conditions_by_hand.py, test_rules_by_hand.py). What
-only a loss of nearly everything needs is found by the matrix of losses (test_losses.py).
+What takes several late writes in one order is written by hand (conditions_by_hand.py, rules_by_hand.py). What only a
+loss of nearly everything needs is found by the matrix of losses (test_losses.py).
 """
 
 import pytest
 
 from proof.simulation.checks import MintedTwice, Stuck, Unasked
 from proof.simulation.schedule import RandomSchedule
-from tests.proof.simulation import test_rules_by_hand as by_hand
+from tests.proof.simulation import conditions_by_hand, rules_by_hand
 from tests.proof.simulation.rules import RULES, taken_out
-from tests.proof.simulation.test_conditions_by_hand import BY_HAND
 from tests.proof.simulation.test_losses import FOUND
 
 MOST = 20_000
+
+BY_HAND = conditions_by_hand.BY_HAND | rules_by_hand.BY_HAND
 
 BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
     "Mint: issued < ceiling": (MintedTwice, 0),
@@ -45,34 +46,28 @@ def test_every_condition_and_every_rule_is_taken_out_in_turn(monkeypatch: pytest
     monkeypatch.setattr("proof.simulation.schedule.MOVES", (0.5, 0.5, 0.5))
     met = {name for seed in range(12) for name in RandomSchedule(seed, losses=2).run().conditions()}
 
-    assert {*BY_SEARCH, *BY_HAND, *by_hand.BY_HAND, *FOUND} == {*met, *RULES}
+    assert {*BY_SEARCH, *BY_HAND, *FOUND} == {*met, *RULES}
 
 
-@pytest.mark.parametrize("condition", BY_SEARCH)
-def test_the_search_finds_what_goes_wrong_without(condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", BY_SEARCH)
+def test_the_search_finds_what_goes_wrong_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proof.simulation.schedule.MOVES", (0, 0, 0))  # none of these needs another home region
-    wrong, found = BY_SEARCH[condition]
-    without = None if condition in RULES else condition
+    wrong, found = BY_SEARCH[name]
     for seed in (found, *range(MOST)):
         try:
-            with taken_out(condition):
-                RandomSchedule(seed, without, losses=1 + seed % 2).run()
+            with taken_out(name):
+                RandomSchedule(seed, losses=1 + seed % 2).run()
         except wrong:
             print(f"found by {seed}")
             return
         except AssertionError:
             continue  # something else went wrong first
-    pytest.fail(f"{MOST} schedules went well without {condition!r}")
+    pytest.fail(f"{MOST} schedules went well without {name!r}")
 
 
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_nothing_goes_wrong_with_the_condition(condition: str) -> None:
-    schedule, _ = BY_HAND[condition]
-    schedule(None)
-
-
-@pytest.mark.parametrize("condition", BY_HAND)
-def test_something_goes_wrong_without(condition: str) -> None:
-    schedule, wrong = BY_HAND[condition]
-    with taken_out(condition), pytest.raises(wrong):
-        schedule(None if condition in RULES else condition)
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_schedule_by_hand_goes_wrong_only_without(name: str) -> None:
+    schedule, wrong = BY_HAND[name]
+    schedule()
+    with taken_out(name), pytest.raises(wrong):
+        schedule()

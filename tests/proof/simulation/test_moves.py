@@ -1,8 +1,11 @@
 """The home region moves: killed at every step, raced, and with each of its two fences taken out."""
 
+import pickle
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
 from coordinate.protocol import operations as op
@@ -15,66 +18,65 @@ from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
 from proof.simulation.world import LAYOUTS, MIRROR, at_home, kind_of
 from tests.lambda_.coordinate.simulated_runs import begun
-from tests.proof.simulation.test_conditions_by_hand import at, deployment
+from tests.proof.simulation.by_hand import at, deployment, stack, two_regions
 
 HOME, NEXT, THIRD = "home", "h2", "h3"
 REGIONS = "ab"
-STEPS = 300
-"""More than a move has."""
 
 
-def minting() -> CheckedWorld:
+COUNTERS = ("c", "d")
+
+
+@cache
+def _minted() -> bytes:
     """Return a world in which two regions have minted, of two counters, and asked for more once."""
-    world = CheckedWorld()
-    for region in REGIONS:
-        world.make_table(region)
-    deployment(world, REGIONS, "first", counters=("c", "d")).finish(at(world, HOME))
+    world = two_regions()
+    deployment(world, REGIONS, "first", counters=COUNTERS).finish(world.carry_out)
     for _ in range(10):
         for region in REGIONS:
             world.mint(region)
-    begun(Grant("c", 4), "grant").finish(at(world, HOME))
-    return world
+    begun(Grant("c", 4), "grant").finish(world.carry_out)
+    return pickle.dumps(world)
 
 
-def move(world: CheckedWorld, home: str, name: str = "") -> SimulatedCoordinator:
-    return deployment(world, REGIONS, name or world.new_id("move"), counters=("c", "d"), home=home)
+def minting() -> CheckedWorld:
+    return pickle.loads(_minted())  # noqa: S301 (made above)
 
 
-def moved(world: CheckedWorld, home: str, name: str = "") -> None:
+def move(world: CheckedWorld, home: str, name: str = "", regions: str = REGIONS, **asked: Any) -> SimulatedCoordinator:
+    return deployment(world, regions, name or world.new_id("move"), home=home, counters=COUNTERS, **asked)
+
+
+def moved(world: CheckedWorld, home: str) -> None:
     """Move, and check that all is reconciled there, and that no integer is skipped."""
-    before = {region: world.mint(region) for region in REGIONS}
-    result = move(world, home, name).finish(at(world, home))
+    before = {region: world.mint(region) or 0 for region in REGIONS}
+    result = move(world, home).finish(at(world, home))
     assert world.home == home
-    for region, integer in before.items():
-        assert integer is not None
-        assert world.mint(region) == integer + len(REGIONS)
+    assert {region: world.mint(region) for region in REGIONS} == {each: before[each] + 2 for each in REGIONS}
     check_reconciled(world, result)
 
 
-def kills(lost: str) -> Iterator[CheckedWorld]:
+def kills(lost: str = "") -> Iterator[CheckedWorld]:
     """Kill a move after each of its steps, with the rest of its batch carried out late, or not. Lose a table then."""
-    for step in range(STEPS):
+    world = minting()
+    killed = move(world, NEXT, "killed")
+    while not killed.ended:
+        rest = [operation for *_, operation in killed.todo]
         for late in (False, True):
-            world = minting()
-            killed = move(world, NEXT, "killed")
-            for _ in range(step):
-                if killed.ended:
-                    return
-                killed.step(at(world, NEXT))
-            rest = [operation for *_, operation in killed.todo] if late else []
+            now: CheckedWorld = pickle.loads(pickle.dumps(world))  # noqa: S301 (it is that world)
             if lost:
-                world.lose(lost, "recreated", Random(0))
-            for operation in rest:
+                now.lose(lost, "recreated", Random(0))
+            for operation in rest if late else ():
                 if kind_of(operation) == "writes" and (not lost or not isinstance(operation, op.WriteCopy)):
                     with suppress(Refused):
-                        at(world, NEXT)(operation)
-            yield world
-    raise AssertionError("a move has more steps")
+                        at(now, NEXT)(operation)
+            yield now
+        killed.step(at(world, NEXT))
 
 
 @pytest.mark.parametrize("then", [NEXT, HOME, THIRD])
 def test_killed_after_any_step_it_is_repeated_reverted_or_goes_elsewhere(then: str) -> None:
-    for world in kills(""):
+    for world in kills():
         moved(world, then)
         with suppress(Refused):
             begun(ScheduledRun(), "schedule").finish(at(world, HOME))
@@ -90,7 +92,7 @@ def test_killed_after_any_step_one_table_may_be_lost(lost: str, then: str) -> No
 
 def test_a_move_that_was_killed_needs_no_record_of_the_regions() -> None:
     """The first home has the claim, with all that is needed to go on."""
-    for world in kills(""):
+    for world in kills():
         for region in REGIONS:
             world.lose(f"receipts {region}", "recreated", Random(0))
         moved(world, NEXT)
@@ -150,7 +152,7 @@ def test_a_home_that_was_given_up_may_come_back_with_all_it_had() -> None:
     loss = str(refused.value).partition("{loss: ")[2].partition(",")[0]
     top = max(integer for _, integer in world.minted)
     answer = {"loss": loss, "above": max(top, *(world.items(region)["c"].ceiling for region in REGIONS))}
-    recovered = deployment(world, REGIONS, "recovered", counters=("c", "d"), home=NEXT, recovery=answer)
+    recovered = move(world, NEXT, recovery=answer)
     check_reconciled(world, recovered.finish(at(world, NEXT)))
 
     world.unreachable.clear()
@@ -202,13 +204,13 @@ def test_regions_that_know_no_home_are_deployed_by_the_former_one_first() -> Non
     """A move together with a change of all regions: the preview can't have found the record."""
     world = minting()
     world.make_table("c")
-    elsewhere = deployment(world, "c", "elsewhere", counters=("c", "d"), home=NEXT, follows="")
+    elsewhere = move(world, NEXT, regions="c", follows="")
     with pytest.raises(Refused, match="set `aws:region` to home, where the home was until now, deploy, and then move"):
         elsewhere.finish(at(world, NEXT))
     assert _goes_on(world, HOME)
 
-    check_reconciled(world, deployment(world, "c", "as told", counters=("c", "d")).finish(at(world, HOME)))
-    result = deployment(world, "c", "then", counters=("c", "d"), home=NEXT).finish(at(world, NEXT))
+    check_reconciled(world, move(world, HOME, regions="c").finish(at(world, HOME)))
+    result = move(world, NEXT, regions="c").finish(at(world, NEXT))
     check_reconciled(world, result)
     assert world.home == NEXT
 
@@ -221,10 +223,7 @@ def lives_on(without: tuple[str, ...]) -> CheckedWorld:
 
     Then that region isn't reached, and the other one gets a new epoch.
     """
-    world = CheckedWorld()
-    for region in REGIONS:
-        world.make_table(region)
-    deployment(world, REGIONS, "first").finish(at(world, HOME))
+    world = stack(*REGIONS)
     world.largest = 400
     late = begun(Grant("c", 400), "late")
     while not any(isinstance(operation, op.WriteRegister) for *_, operation in late.todo):

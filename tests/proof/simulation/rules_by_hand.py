@@ -1,12 +1,11 @@
 """Schedules that random ones seldom meet: what goes wrong with a rule taken out (`rules.py`), and doesn't with it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
 
-import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Copy, Refused
@@ -16,74 +15,43 @@ from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
-from tests.proof.simulation.rules import taken_out
-from tests.proof.simulation.test_conditions_by_hand import (
+from tests.proof.simulation.by_hand import (
+    answer,
+    create,
+    created,
+    delete,
     deployed,
     deployment,
+    finish,
+    forget,
     go_on_without_a,
+    mint,
     mint_all,
+    minting,
     raise_in_a,
     settling,
+    stopped_before,
+    two_regions,
 )
-from tests.proof.simulation.test_deletion import create, delete, mint
-
-
-def minting(*regions: str, most: int = 5) -> CheckedWorld:
-    """Return a world in which these regions have minted."""
-    world = CheckedWorld()
-    deployed(world, *regions)
-    mint_all(world, *regions, most=most)
-    return world
-
-
-def forget(world: CheckedWorld, counter: str = "c") -> str:
-    """Lose a counter's register and its copy. Return the id of the loss. No function has seen what was minted."""
-    world.warm.clear()
-    del world.registers[counter], world.copies[counter]
-    with suppress(Refused):
-        if counter == "c":
-            scheduled_run(world, world.new_id("finding"))
-        else:
-            create(world, counter)
-    return world.registers[counter].lost
-
-
-def answer(world: CheckedWorld, regions: Iterable[str], loss: str, above: int | None = None) -> SimulatedCoordinator:
-    """Return the deployment of these regions that answers a loss, by default with the smallest number that is right."""
-    tops = [item.ceiling for region in world.tables for item in world.items(region).values()]
-    tops += [integer for _, integer in world.minted]
-    recovery = {"loss": loss, "above": max([0, *tops]) if above is None else above}
-    return deployment(world, [*regions], world.new_id("answer"), recovery=recovery)
-
-
-def finish(*runs: SimulatedCoordinator, world: CheckedWorld) -> None:
-    """Let runs go on to their ends, or until they are refused."""
-    for each in runs:
-        with suppress(Refused):
-            each.finish(world.carry_out)
 
 
 def an_old_answer() -> None:
     """A second loss, for which the number of the first one is too low, would go on by it."""
     world = minting("a")
-    first = answer(world, "a", forget(world), 50)
-    run_to(first, op.OpenItem, world.carry_out)
+    first = stopped_before(world, op.OpenItem, answer(world, "a", forget(world), 50))
     step_all(first, world.carry_out)  # it ends before all is reconciled, so its answer still counts
     mint_all(world, "a", most=5)
     world.lose("a", "recreated", Random(0))
     forget(world)
-    with suppress(Refused):
-        scheduled_run(world)
+    finish(begun(ScheduledRun(), "schedule"), world=world)
     mint_all(world, "a", most=5)
 
 
 def a_region_that_stops_answering() -> None:
     """It isn't fenced, so a raise from before the loss, which arrives late, lifts its ceiling above the answer."""
     world = minting("a", "b", most=1_000)
-    late = settling(world, "late")
-    run_to(late, op.RaiseItem, world.carry_out)
-    loss = forget(world)
-    answered = answer(world, "ba", loss, max(world.items(region)["c"].ceiling for region in "ab"))
+    late = stopped_before(world, op.RaiseItem, settling(world, "late"))
+    answered = answer(world, "ba", forget(world), max(world.items(region)["c"].ceiling for region in "ab"))
     run_to(answered, op.TakeRunLock, world.carry_out)
     world.unreachable.add("b")
     finish(answered, world=world)
@@ -96,10 +64,8 @@ def a_region_that_stops_answering() -> None:
 def a_fence_that_fails() -> None:
     """A raise from before the loss arrives late, and lifts the old ceiling."""
     world = minting("a", "b", most=1_000)
-    late = settling(world, "late")
-    run_to(late, op.RaiseItem, world.carry_out)
-    recovering = answer(world, "ba", forget(world))
-    run_to(recovering, op.FenceItem, world.carry_out)
+    late = stopped_before(world, op.RaiseItem, settling(world, "late"))
+    recovering = stopped_before(world, op.FenceItem, answer(world, "ba", forget(world)))
     world.denied["b"] = "writes"
     finish(recovering, world=world)
     world.denied.clear()
@@ -144,10 +110,7 @@ def a_table_that_has_left() -> None:
 
 def a_deleted_counter_in_a_restored_table() -> None:
     """It mints above the limit of the deleted counter before a run holds it. Then the table is lost once more."""
-    world = CheckedWorld()
-    deployed(world, "a", "b")
-    create(world)
-    mint(world)
+    world = created("a", "b")
     world.keep("a")
     delete(world)
     top = max(integer for counter, integer in world.minted if counter == "e")
@@ -174,11 +137,8 @@ def an_older_register() -> None:
 
 def an_older_register_and_its_copy() -> None:
     """They are from before any item was opened. Their limit isn't the one that regions were given."""
-    world = CheckedWorld()
-    for region in "ab":
-        world.make_table(region)
-    first = deployment(world, "ab", "first")
-    run_to(first, op.HoldItem, world.carry_out)
+    world = two_regions()
+    first = stopped_before(world, op.HoldItem, deployment(world, "ab", "first"))
     old = world.registers["c"]
     first.finish(world.carry_out)
     mint_all(world, "a")
@@ -193,10 +153,7 @@ def an_older_register_and_its_copy() -> None:
 
 def a_mirror_that_is_lost_when_the_record_is_back() -> None:
     """It was the only one that knew what the layouts table lacked."""
-    world = CheckedWorld()
-    deployed(world, "a")
-    create(world)
-    mint(world)
+    world = created("a")
     world.lose("layouts", "recreated", Random(0))
     SimulatedCoordinator(admit(None, "restoring")).finish(world.carry_out)
     for name in ("mirror", "a", "receipts a"):
@@ -216,8 +173,7 @@ def a_copy_that_is_deleted() -> None:
         world.lose(name, "recreated", Random(0))
     del world.copies["c"]
     world.warm.clear()
-    with suppress(Refused):
-        scheduled_run(world)
+    finish(begun(ScheduledRun(), "schedule"), world=world)
     world.warm.clear()
     mint_all(world, "a")
 
@@ -236,10 +192,7 @@ def a_table_that_went_back() -> None:
 
 def a_deleted_counter_without_its_tables() -> None:
     """Every table that had its items was lost and healed. Then its register and the copy are lost."""
-    world = CheckedWorld()
-    deployed(world, "a", "b")
-    create(world)
-    mint(world)
+    world = created("a", "b")
     delete(world)
     for region in "ab":
         for name in (region, f"receipts {region}"):
@@ -277,17 +230,13 @@ def two_losses_in_one_run() -> None:
     world.lose("a", "recreated", Random(0))
     world.warm.clear()
     finish(late, world=world)
-    with suppress(Refused):
-        scheduled_run(world)
+    finish(begun(ScheduledRun(), "schedule"), world=world)
     world.mint("a", "d")
 
 
 def a_copy_of_an_older_register_that_is_deleted() -> None:
     """The layouts table is an older one, with a register. Somebody has deleted the copy, and the items are lost."""
-    world = CheckedWorld()
-    deployed(world, "a")
-    create(world)
-    mint(world, 9)
+    world = created("a", most=9)
     world.keep("layouts")
     scheduled_run(world, "raising")
     mint(world, 9)
@@ -295,18 +244,14 @@ def a_copy_of_an_older_register_that_is_deleted() -> None:
     del world.copies["e"]
     for name in ("a", "receipts a"):
         world.lose(name, "recreated", Random(0))
-    with suppress(Refused):
-        scheduled_run(world)
+    finish(begun(ScheduledRun(), "schedule"), world=world)
     world.warm.clear()
     mint(world, 20)
 
 
 def a_counter_that_is_only_on_record() -> None:
     """A caller's counter: its register, the copy and its only table are lost. Another counter's loss was answered."""
-    world = CheckedWorld()
-    deployed(world, "a")
-    create(world)
-    mint(world)
+    world = created("a")
     answer(world, "a", forget(world)).finish(world.carry_out)
     world.lose("a", "recreated", Random(0))
     forget(world, "e")
@@ -315,10 +260,7 @@ def a_counter_that_is_only_on_record() -> None:
 
 def a_region_that_is_dropped_at_once() -> None:
     """A caller's counter: its register and the copy are lost. Other registers name the region that is replaced."""
-    world = CheckedWorld()
-    deployed(world, "b")
-    create(world)
-    mint(world)
+    world = created("b")
     del world.registers["e"], world.copies["e"]
     world.make_table("a")
     finish(deployment(world, "a", "replacing"), world=world)
@@ -339,18 +281,13 @@ def a_copy_that_is_written_too_late() -> None:
 
 def an_opening_of_what_was_fenced_meanwhile() -> None:
     """A run reads an item that is still held just after it was fenced, and opens it after the next epoch has begun."""
-    world = CheckedWorld()
-    for region in "ab":
-        world.make_table(region)
-    first = deployment(world, "ab", "first")
-    run_to(first, op.OpenItem, world.carry_out)
+    world = two_regions()
+    first = stopped_before(world, op.OpenItem, deployment(world, "ab", "first"))
     world.carry_out(_openings(first)["a"])
     mint_all(world, "a", most=2)
-    late = begun(Grant("c", 1), "late")
-    run_to(late, op.ReadItem, world.carry_out)
+    late = stopped_before(world, op.ReadItem, begun(Grant("c", 1), "late"))
     late.step(world.carry_out)  # it reads a's item
-    second = deployment(world, "ba", "second")
-    run_to(second, op.OpenItem, world.carry_out)
+    second = stopped_before(world, op.OpenItem, deployment(world, "ba", "second"))
     world.carry_out(_openings(second)["a"])
     run_to(late, op.OpenItem, world.carry_out)
     world.carry_out(_openings(late)["b"])
@@ -384,15 +321,3 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "went back: above the limit": (a_table_that_went_back, MintedTwice),
 }
 """Rule → a schedule, and what goes wrong in it without the rule."""
-
-
-@pytest.mark.parametrize("schedule", dict.fromkeys(schedule for schedule, _ in BY_HAND.values()))
-def test_nothing_goes_wrong_with_the_rule(schedule: Callable[[], None]) -> None:
-    schedule()
-
-
-@pytest.mark.parametrize("rule", BY_HAND)
-def test_something_goes_wrong_without(rule: str) -> None:
-    schedule, wrong = BY_HAND[rule]
-    with taken_out(rule), pytest.raises(wrong):
-        schedule()
