@@ -56,7 +56,7 @@ class Network:
             self._given_up.add((run, region))  # no further call of this run is made there
             return Absent.UNREACHABLE
         if isinstance(operation, op.WriteRegister | op.WriteRecord) and random.random() < rates["conflict"]:
-            return self._conflict(operation)
+            raise Conflict
         if kind_of(operation) == "reads" or random.random() >= rates["lost"]:
             return self._world.carry_out(operation)
         kind = random.randrange(3)
@@ -72,10 +72,6 @@ class Network:
     def wrong_by(self) -> int:
         """Return by how many seconds somebody's clock is wrong."""
         return self.offset + (self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0)
-
-    def _conflict(self, _: op.Operation) -> Any:
-        """Let a transaction conflict with another one. The program tries it again."""
-        raise Conflict
 
     def _is_denied(self, region: str, operation: op.Operation) -> bool:
         """Return whether a region is unreachable since one of its tables may not be used."""

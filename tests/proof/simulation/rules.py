@@ -25,15 +25,13 @@ from coordinate.protocol.model import (
     Register,
     Scanned,
 )
-from coordinate.protocol.moves import LATEST
 
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.records import RECORD_KEY
 from proof.simulation import deployments
-from proof.simulation.checks import CheckedWorld, Stuck
-from proof.simulation.deployments import SimulatedPulumi, deployment_of
+from proof.simulation.checks import CheckedWorld
+from proof.simulation.deployments import SimulatedPulumi
 from proof.simulation.network import Network
-from proof.simulation.schedule import RandomSchedule
 from proof.simulation.world import LAYOUTS, MIRROR, RECEIPTS, World, kind_of
 
 Function = Callable[..., Any]
@@ -47,6 +45,32 @@ def _always(value: Any) -> Callable[[Function], Function]:
 
 def _changed(items: Mapping[str, Any], change: Callable[[str, Item], Mapping[str, Any]]) -> dict[str, Any]:
     return {name: replace(it, **change(name, it)) if isinstance(it, Item) else it for name, it in items.items()}
+
+
+def _seeing(change: Callable[[Register, str, Item], Mapping[str, Any]]) -> Callable[[Function], Function]:
+    """Return what lets the plan see items that are changed."""
+
+    def patched(plan: Function) -> Function:
+        def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
+            return plan(register, record, _changed(items, partial(change, register)), *args)
+
+        return planned
+
+    return patched
+
+
+def _older_ones_stay(register: Register, region: str, item: Item) -> Mapping[str, Any]:
+    older = item.epoch < register.epoch or region not in register.regions
+    return {"ceiling": min(item.ceiling, register.base - 1)} if older else {}
+
+
+def _limit_stays(register: Register, _region: str, item: Item) -> Mapping[str, Any]:
+    return {} if register.lost else {"ceiling": min(item.ceiling, register.limit)}
+
+
+def _joined(register: Register, region: str, _item: Item) -> Mapping[str, Any]:
+    known = dict(zip(register.regions, register.ids, strict=True))
+    return {} if known.get(region) else {"held": "?"}
 
 
 def _unchanged(_region: str, _item: Item) -> Mapping[str, Any]:
@@ -110,25 +134,6 @@ def _lost_in(epoch: Callable[[int, int], int]) -> Callable[[Function], Function]
     return patched
 
 
-def _older_ones_stay(plan: Function) -> Function:
-    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
-        def below(region: str, item: Item) -> dict[str, int]:
-            older = item.epoch < register.epoch or region not in register.regions
-            return {"ceiling": min(item.ceiling, register.base - 1)} if older else {}
-
-        return plan(register, record, _changed(items, below), *args)
-
-    return planned
-
-
-def _limit_stays(plan: Function) -> Function:
-    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
-        low = items if register.lost else _changed(items, lambda _, it: {"ceiling": min(it.ceiling, register.limit)})
-        return plan(register, record, low, *args)
-
-    return planned
-
-
 def _only_where_it_was(plan_deleted: Function) -> Function:
     def seen(register: Register, record: DeploymentRecord, items: Any, *args: Any, wanted: bool) -> Any:
         there = {region: item for region, item in items.items() if item is not None}
@@ -146,14 +151,6 @@ def _without_copy(is_lost: Function) -> Function:
 
 def _not_doubted(begin: Function) -> Function:
     return lambda *args, **_: begin(*args, doubted=False)
-
-
-def _joined(plan: Function) -> Function:
-    def planned(register: Register, record: DeploymentRecord, items: Any, *args: Any) -> Any:
-        known = dict(zip(register.regions, register.ids, strict=True))
-        return plan(register, record, _changed(items, lambda name, _: {} if known.get(name) else {"held": "?"}), *args)
-
-    return planned
 
 
 def _same_loss(_: Function) -> Function:
@@ -188,9 +185,9 @@ PROTOCOL: Patches = {
     "loss: an epoch above the clock": ((admit, reconcile), "lost_register", _lost_in(lambda latest, _: 1 + latest)),
     "loss: an epoch above all that is left": ((admit, reconcile), "lost_register", _lost_in(lambda _, now: now)),
     "loss: its copy before the record": ((admit,), "_is_lost", _without_copy),
-    "older item: ends the epoch": ((reconcile, scan), "plan", _older_ones_stay),
-    "open item: only where the register names its table": ((reconcile, scan), "plan", _joined),
-    "limit: raised to what is found": ((reconcile, scan), "plan", _limit_stays),
+    "older item: ends the epoch": ((reconcile, scan), "plan", _seeing(_older_ones_stay)),
+    "open item: only where the register names its table": ((reconcile, scan), "plan", _seeing(_joined)),
+    "limit: raised to what is found": ((reconcile, scan), "plan", _seeing(_limit_stays)),
     "deleted: in every table": ((plan,), "_plan_deleted", _only_where_it_was),
     "copy: put back if it is ahead": ((Register,), "is_ahead_of", _always(False)),
     "put back: registers before the record": ((admit,), "_put_back", lambda _: _nothing_to_put_back),
@@ -326,25 +323,6 @@ def _by_the_record_before(event: Function) -> Function:
     return sent
 
 
-def _refused_if_old(send: Function) -> Function:
-    def sent(schedule: Any, event: str) -> None:
-        if abs(schedule.world.now - deployment_of(event).requested) <= LATEST:
-            send(schedule, event)
-
-    return sent
-
-
-def _no_retry(_: Function) -> Function:
-    def conflict(_: Any, operation: op.Operation) -> bool:
-        match operation:
-            case op.WriteRegister(Register(epoch=before), Register(epoch=after)) if after > before:
-                raise Stuck("a conflict has lost a round of fences")
-            case _:
-                return False
-
-    return conflict
-
-
 def _gives_up(throttled: Function) -> Function:
     def gave_up(network: Any, region: str, operation: op.Operation, run: object) -> bool:
         if throttled(network, region, operation, run):
@@ -377,13 +355,11 @@ WORLD: Patches = {
 
 ALIVE: Patches = {
     "event: the record's own": ((deployments,), "event", _by_the_record_before),
-    "admit: the same at any age": ((RandomSchedule,), "_send", _refused_if_old),
     "throttled: only that item": ((Network,), "_is_throttled", _gives_up),
     "fence: relative": (*CARRY_OUT, _absolute_fences),
     "stray: stops nobody": (*CARRY_OUT, _otherwise(_refuse_stray)),
     "unreachable: stops nobody": (*CARRY_OUT, _otherwise(_refuse_unreachable)),
     "mirror: has the first record": (*CARRY_OUT, _otherwise(_no_first_copy)),
-    "conflict: tried again": ((Network,), "_conflict", _no_retry),
     "fence: only if the next register can be written": (*CARRY_OUT, _otherwise(_copy_untried)),
     "window: no rate by a short time": (*CARRY_OUT, _otherwise(_grow_by_any_time)),
     "receipts: stop no region": ((Network,), "_is_denied", _receipts_stop_regions),
