@@ -32,9 +32,10 @@ def changes_nothing(operation: Operation) -> bool:
 
 
 class SimulatedCoordinator:
-    """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
+    """A run of the protocol in a home region, an operation at a time. It crashes by never being asked to go on."""
 
-    def __init__(self, steps: Steps[Any]) -> None:
+    def __init__(self, steps: Steps[Any], home: str = "") -> None:
+        self.home = home
         self.todo: list[tuple[_Steps, int, Operation]] = []
         """The operations that may be carried out next, in any order: whose they are, their index in the batch."""
         self.ended = False

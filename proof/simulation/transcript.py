@@ -5,7 +5,7 @@ Lines that begin with `#` are comments. The commands:
 
     deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them; more words:
                           `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`,
-                          `recovery loss-C`, `recovery loss-C above 500`, `at eu` (the home region)
+                          `recovery loss-C above 500`, `at eu` (the home region)
     schedule A            start coordinator A as the schedule does; `schedule A at eu`: in a former home region
     create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
     grant A e back 2      start coordinator A since a region has seen its table go back in epoch 2 of the counter
@@ -41,21 +41,8 @@ from proof.simulation.deployments import decoded, desired
 from proof.simulation.world import LAYOUTS, at_its_home, place_of
 
 # isort: split
+from coordinate.protocol import model
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import (
-    Absent,
-    Admitted,
-    Claim,
-    Copy,
-    Deploy,
-    DeploymentRecord,
-    DesiredState,
-    Item,
-    ItemState,
-    Recovery,
-    Refused,
-    Register,
-)
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"
@@ -66,26 +53,26 @@ def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[st
 
     The ids that tables are described with afterwards are in parentheses. `steps` are operations and their answers.
     """
-    lines: list[str] = []
-    read: list[str] = []
-    ids: list[str] = []
-    for index, (operation, answer) in enumerate(steps):
+    lines, read, ids = list[str](), list[str](), list[str]()
+    for operation, answer in steps:
         kind = _kind(operation)
+        if kind == "Write" or (kind == READ and ids):
+            lines += _looked(name, read, ids)
+            read, ids = [], []
         if kind == READ:
             read.append(_found(operation, answer))
         elif kind == DESCRIBE:
             ids.append(_id(operation, answer))
         else:
             lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
-        following = _kind(steps[index + 1][0]) if index + 1 < len(steps) else None
-        if (read or ids) and (following not in (READ, DESCRIBE) or (kind, following) == (DESCRIBE, READ)):
-            described = ", ".join(ids)
-            if read:
-                lines.append(f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else ""))
-            else:
-                lines.append(f"{name} describes {described}")
-            read, ids = [], []
-    return lines
+    return [*lines, *_looked(name, read, ids)]
+
+
+def _looked(name: str, read: list[str], ids: list[str]) -> list[str]:
+    described = ", ".join(ids)
+    if read:
+        return [f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else "")]
+    return [f"{name} describes {described}"] if ids else []
 
 
 def _kind(operation: op.Operation) -> str:
@@ -93,55 +80,44 @@ def _kind(operation: op.Operation) -> str:
     return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
 
 
-def _id(operation: op.Operation, answer: Any) -> str:
-    return f"{getattr(operation, 'region', '')} {answer.value}" if isinstance(answer, Absent) else shown_id(answer)
+def _id(operation: op.Operation, answer: str | model.Absent) -> str:
+    return shown_id(answer) if isinstance(answer, str) else f"{getattr(operation, 'region', '')} {answer.value}"
 
 
 def _found(operation: op.Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
-    where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
-    if isinstance(operation, op.AtHome):
-        where = f"{type(operation.operation).__name__.removeprefix('Read')} at {where}"
-    if isinstance(operation, op.ReadRecorded):
-        where += " layouts"
-    match answer:
-        case Copy():
-            return _found(operation, cast("Copy[Any]", answer).original)
-        case DeploymentRecord():
-            return f"{where} {answer.number}"
-        case Admitted():
-            return f"{where} {answer.token}"
-        case Claim(home):
+    name, region = type(at_its_home(operation)).__name__.removeprefix("Read"), getattr(operation, "region", None)
+    where = f"{name} at {region}" if isinstance(operation, op.AtHome) else region or name
+    where += " layouts" if isinstance(operation, op.ReadRecorded) else ""
+    match getattr(answer, "original", answer):
+        case model.DeploymentRecord(number=found) | model.Admitted(token=found):
+            return f"{where} {found}"
+        case model.Claim(home):
             return f"{where} home {home}"
-        case Register():
-            return f"{where} epoch {answer.epoch}"
-        case Item():
-            fenced = " fenced" if answer.fenced and not answer.held else ""
-            return f"{where} {shown(answer.state)} issued {answer.issued}{fenced}"
+        case model.Register(epoch=epoch):
+            return f"{where} epoch {epoch}"
+        case model.Item() as item:
+            fenced = " fenced" if item.fenced and not item.held else ""
+            return f"{where} {shown(item.state)} issued {item.issued}{fenced}"
         case [*_, Layout(epoch)]:
             return f"{where} up to epoch {epoch}"
-        case dict():
-            found = cast("dict[str, Any]", answer)
-            return f"{where} {' '.join(found) or 'none'}"
-        case Absent():
-            return f"{where} {answer.value}"
+        case dict() as by_counter:
+            return f"{where} {' '.join(cast('dict[str, Any]', by_counter)) or 'none'}"
+        case model.Absent() as absent:
+            return f"{where} {absent.value}"
         case _:
             return f"{where} none"
 
 
 def shown_operation(operation: op.Operation) -> str:
-    """Return an operation's kind, its region, and what it writes or asks for."""
+    """Return an operation's kind, its region, its counter if it is another one, and what it writes or asks for."""
     if isinstance(operation, op.AtHome):
         return f"{shown_operation(operation.operation)} at {operation.region}"
-    region = getattr(operation, "region", None)
-    return " ".join(filter(None, [type(operation).__name__, region, _other(operation), _details(operation)]))
-
-
-def _other(operation: op.Operation) -> str:
-    """Return which counter it is about, if it is another one than usual."""
-    found = getattr(operation, "new", getattr(operation, "old", operation))
-    counter = getattr(getattr(found, "original", found), "counter", COUNTER)
-    return "" if counter == COUNTER else f"of {counter}"
+    about = getattr(operation, "new", getattr(operation, "old", operation))
+    counter = getattr(getattr(about, "original", about), "counter", COUNTER)
+    of = "" if counter == COUNTER else f"of {counter}"
+    words = [type(operation).__name__, getattr(operation, "region", None), of, _details(operation)]
+    return " ".join(filter(None, words))
 
 
 def shown(value: Any) -> str:
@@ -151,30 +127,30 @@ def shown(value: Any) -> str:
             return "none"
         case bool():
             return "done" if value else "condition failed"
-        case Absent():
+        case model.Absent():
             return value.value
-        case DeploymentRecord():
+        case model.DeploymentRecord():
             marks = ["reconciled"] * value.reconciled
-            answered = [f"answered {shown(Recovery(value.answered, value.above))}"] if value.answered else []
+            answered = [f"answered {shown(model.Recovery(value.answered, value.above))}"] if value.answered else []
             first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
             return ", ".join([named, *answered, *first, *marks])
-        case DesiredState():
+        case model.DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
             floors = [f"floor {'' if name == '*' else name + ' '}{floor}" for name, floor in value.floors.items()]
             recovery = [f"recovery {shown(value.recovery)}"] if value.recovery else []
             return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors, *recovery])
-        case Recovery(loss, above):
+        case model.Recovery(loss, above):
             return f"{loss} above {above}"
-        case Register():
+        case model.Register():
             lost = [f"lost by {value.lost}"] if value.lost else []
             if not value.regions:
                 return ", ".join([_named(value, "epoch", "limit"), "deleted", *lost])
             return ", ".join([_named(value, "epoch", "regions", "base", "limit"), f"tables {_tables(value)}", *lost])
-        case Item():
+        case model.Item():
             fenced = ", fenced" if value.fenced and not value.held else ""
             return f"{shown(value.state)}, {_named(value, 'issued', 'stride', 'ceiling')}{fenced}"
-        case ItemState(epoch, held):
+        case model.ItemState(epoch, held):
             by = "" if not held else " deleted" if held == DELETED else f" held by {held}"
             return f"epoch {epoch}{by}"
         case tuple():
@@ -190,14 +166,10 @@ def shown_id(id_: str) -> str:
 
 def _details(operation: op.Operation) -> str:
     match operation:
-        case op.WriteRecord(old, new):
-            return _record_change(old, new)
-        case op.WriteRecordCopy(old, new):
-            return _record_change(old.original if old else None, new.original)
-        case op.WriteRegister(old=old, new=new):
-            return _change(old, new)
-        case op.WriteCopy(old, new):
-            return _change(old.original if old else None, new.original)
+        case op.WriteRecord(old, new) | op.WriteRecordCopy(old, new):
+            return _record_change(getattr(old, "original", old), getattr(new, "original", new))
+        case op.WriteRegister(old=old, new=new) | op.WriteCopy(old, new):
+            return _change(getattr(old, "original", old), getattr(new, "original", new))
         case op.HoldItem(_, _, state, over) | op.OpenItem(_, _, state, over):
             return f"{shown(state)}, over {shown(over)}"
         case op.FenceItem(_, _, over, epoch, by):
@@ -212,14 +184,14 @@ def _details(operation: op.Operation) -> str:
             return _named(operation, *(e.name for e in fields(operation) if e.name not in ("region", "counter")))
 
 
-def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
+def _record_change(old: model.DeploymentRecord | None, new: model.DeploymentRecord) -> str:
     """Return what differs in the new record."""
     if old is None or old.admitted != new.admitted:
         return shown(new)
     return f"{new.number} reconciled" if new.reconciled else f"{new.number}"
 
 
-def _change(old: Register | None, new: Register) -> str:
+def _change(old: model.Register | None, new: model.Register) -> str:
     """Return what differs in the new register."""
     if old == new:
         return "as it is"
@@ -231,7 +203,7 @@ def _change(old: Register | None, new: Register) -> str:
     return ", ".join([*parts, *([_named(new, "limit")] if new.limit > old.limit else [])])
 
 
-def _tables(register: Register) -> str:
+def _tables(register: model.Register) -> str:
     return " ".join("-" if id_ is None else shown_id(id_) for id_ in register.ids)
 
 
@@ -240,7 +212,7 @@ def _named(value: Any, *names: str) -> str:
 
 
 COUNTER = "orders"
-WINDOW = 100
+WINDOW = "100"
 """Really 1,000. The transcripts stay readable with few."""
 
 LINE = "----"
@@ -273,8 +245,6 @@ class Player:
 
     world: CheckedWorld = field(default_factory=CheckedWorld)
     coordinators: dict[str, SimulatedCoordinator] = field(default_factory=dict[str, SimulatedCoordinator])
-    homes: dict[str, str] = field(default_factory=dict[str, str])
-    """In which home region each coordinator is."""
 
     def carry_out(self, command: str) -> list[str]:
         """Carry out a command, and return the lines that it prints."""
@@ -305,7 +275,9 @@ class Player:
                 following = self.coordinators.pop(name).todo[0][2]
                 return [f"{name} has crashed before {shown_operation(following)}"]
             case ["late", name]:
-                return self._late(name)
+                coordinator = self.coordinators.pop(name)
+                self.world.at = coordinator.home
+                return shown_steps(name, [(each, self.world.carry_out(each)) for *_, each in coordinator.todo])
             case ["mint", region, *words]:
                 count, counter = _split(words, "of")
                 return self._mint(region, int(count[0]) if count else 1, *counter)
@@ -341,40 +313,37 @@ class Player:
         return []
 
     def _deploy(self, name: str, words: list[str]) -> list[str]:
-        parts: dict[str, list[str]] = {"": []}
+        world, parts = self.world, {"": list[str]()}
         for word in words:
             if word in OPTIONS:
                 parts[word] = []
             else:
                 parts[[*parts][-1]].append(word)
         for region in parts[""]:
-            self.world.make_table(region)
-        layouts, read, copy = self.world.layouts.id, self.world.record, self.world.record_copy
-        if copy and (read is None or read.layouts_id != layouts):
+            world.make_table(region)
+        read, copy = world.record, world.record_copy
+        if copy and (read is None or read.layouts_id != world.layouts.id):
             read = copy.original  # it is about to be put back
-        (home,) = parts.get("at", [self.world.home])
-        self.world.make_home(home)
+        (home,) = parts.get("at", [world.home])
+        world.make_home(home)
         *floored, floor = parts.get("floor") or ["0"]
-        answered = "recovery" in parts
-        recovery = {"loss": parts["recovery"][0], "above": int(parts["above"][0])} if answered else {}
         asked = decoded(
             desired(
                 parts[""],
                 parts.get("leaving", ()),
                 counters=parts.get("counters", [COUNTER]),
-                floors={floored[0] if floored else "*": int(floor)} if "floor" in parts else {},
-                layouts_label=f"{home} {self.world.database.tables[home, LAYOUTS].id}",
-                window=int(parts.get("window", [str(WINDOW)])[0]),
-                recovery=recovery,
+                floors={(floored or ["*"])[0]: int(floor)} if "floor" in parts else {},
+                layouts_label=f"{home} {world.database.tables[home, LAYOUTS].id}",
+                window=int(parts.get("window", [WINDOW])[0]),
+                recovery={"loss": parts["recovery"][0], "above": int(parts["above"][0])} if "above" in parts else {},
             )
         )
-        self._start(name, Deploy(asked, read.token if read else "", self.world.now + 60), home)
+        self._start(name, model.Deploy(asked, read.token if read else "", world.now + 60), home)
         return [f"asked for: {shown(asked)}"]
 
     def _start(self, name: str, request: Run, home: str = "") -> list[str]:
         self.world.now += 60
-        self.homes[name] = home or self.world.home
-        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
+        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), home or self.world.home)
         return []
 
     def _lost(self, name: str, how: str) -> str:
@@ -384,10 +353,6 @@ class Player:
     def _table(self, name: str) -> Any:
         return self.world.database.tables[place_of(name)]
 
-    def _late(self, name: str) -> list[str]:
-        late, self.world.at = [operation for *_, operation in self.coordinators.pop(name).todo], self.homes[name]
-        return shown_steps(name, [(operation, self.world.carry_out(operation)) for operation in late])
-
     def _run(self, name: str, until: list[str]) -> list[str]:
         return self._advance(name, None, getattr(op, until[-1]) if until else ())
 
@@ -396,8 +361,7 @@ class Player:
         coordinator = self.coordinators[name]
         steps: list[tuple[op.Operation, Any]] = []
         ending: list[str] = []
-
-        self.world.at = self.homes[name]
+        self.world.at = coordinator.home
 
         def carry_out(operation: op.Operation) -> Any:
             answer = self.world.carry_out(operation)
@@ -412,7 +376,7 @@ class Player:
         while not coordinator.ended and len(steps) != most and not is_there():
             try:
                 coordinator.step(carry_out)
-            except Refused as refusal:
+            except model.Refused as refusal:
                 ending = [f"{name} is refused: {refusal}"]
         if coordinator.ended:
             del self.coordinators[name]
@@ -427,11 +391,9 @@ class Player:
         return [f"{region}: {' '.join(integers)}"]
 
     def _show(self, counter: str = COUNTER) -> list[str]:
-        lines = [f"record: {shown(self.world.record)}"]
-        lines += [f"register: {shown(self.world.registers.get(counter))}"]
-        for region, table in self.world.tables.items():
-            lines.append(f"{region} ({shown_id(table.id)}): {shown(self.world.item(region, counter))}")
-        return lines
+        world = self.world
+        items = [f"{name} ({shown_id(it.id)}): {shown(world.item(name, counter))}" for name, it in world.tables.items()]
+        return [f"record: {shown(world.record)}", f"register: {shown(world.registers.get(counter))}", *items]
 
 
 def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
@@ -441,7 +403,7 @@ def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
 
 
 def _pending(result: RunResult | None) -> str:
-    pending = pending_regions(result.outcomes.values()) if result else ()
     if result and result.skipped not in (None, "nothing is deployed"):
         return f": {result.skipped}"
+    pending = pending_regions(result.outcomes.values()) if result else ()
     return f", pending: {shown(tuple(pending))}" if pending else ""
