@@ -74,6 +74,16 @@ TO_SET = re.compile(r"set `?aws:region`? to (\w+)")
 """How a refusal names the home region that is to be deployed first."""
 
 
+class RandomRun(SimulatedCoordinator):
+    """A run that a schedule has started."""
+
+    def __init__(self, request: Run, name: str, home: str, begun: int) -> None:
+        super().__init__(run(request, name, RunResult()), home)
+        self.begun, self.asleep = begun, 0
+        self.whole = isinstance(request, Deploy | ScheduledRun)
+        """Whether it sees to all counters."""
+
+
 class RandomSchedule:
     """A schedule that its seed decides.
 
@@ -137,16 +147,9 @@ class RandomSchedule:
         """The counters of the settings, and one that a caller creates."""
         self.pulumi = SimulatedPulumi(self.world, random, self.counters)
         self.pulumi.check = _one_of(Dice(f"check {seed}"), 0.25, (CHECK_COUNTER,)) or ()
-        self.runs: list[SimulatedCoordinator] = []
+        self.runs: list[RandomRun] = []
         self.started = 0
-        self.where: dict[SimulatedCoordinator, str] = {}
-        """The home region in which each run is."""
-        self.begun: dict[SimulatedCoordinator, int] = {}
-        """When each run began."""
-        self.whole: set[SimulatedCoordinator] = set()
-        """The runs that see to all counters."""
-        self.asleep: dict[SimulatedCoordinator, int] = {}
-        self.deploying: tuple[SimulatedCoordinator, str] | None = None
+        self.deploying: tuple[RandomRun, str] | None = None
         """The run that `up` waits for, and its event."""
         self.lost: dict[str, int] = {}
         """The tables that were lost and not repaired yet, and when."""
@@ -240,25 +243,19 @@ class RandomSchedule:
 
     def _finds_home(self) -> bool:
         """Return whether the regions of the last `up` know the present home, or it is the first one, or the same."""
-        world, settings = self.world, self.pulumi.settings
-        known = {self.pulumi.home, self.pulumi.first.partition(" ")[0]}
-        return (
-            world.home in known
-            or settings is None
-            or any(world.home_known_in(each) == world.home for each in settings.regions)
-        )
+        home, settings = self.world.home, self.pulumi.settings
+        if settings is None or home in (self.pulumi.home, self.pulumi.first.partition(" ")[0]):
+            return True
+        return any(self.world.home_known_in(region) == home for region in settings.regions)
 
     def _some_home(self) -> str:
         """Return a home region, mostly the present one."""
-        world = self.world
+        world, tables = self.world, self.world.database.tables.keys()
         if len(world.homes) == 1:
             return HOME
-        there = sorted(
-            home for home in world.homes if {(home, LAYOUTS), (home, MIRROR)} <= world.database.tables.keys()
-        )
-        return (
-            self.moving.choice(there) if there and self.moving.random() < 0.3 * bool(self.rates["move"]) else world.home
-        )
+        there = sorted(home for home in world.homes if {(home, LAYOUTS), (home, MIRROR)} <= tables)
+        elsewhere = there and self.moving.random() < 0.3 * bool(self.rates["move"])
+        return self.moving.choice(there) if elsewhere else world.home
 
     def _lose_former_home(self) -> None:
         """Lose a table of another home region than the present one."""
@@ -280,10 +277,7 @@ class RandomSchedule:
         if random.random() < self.minting:
             region, counter = random.choice(REGIONS), random.choice(self.minted)
             count = self.peak * (random.randint(2, 5) if random.random() < 0.1 else 1)
-            if count > 1:
-                minted = bool(self.world.mint_block(region, count, counter))
-            else:
-                minted = self.world.mint(region, counter) is not None
+            minted = self.world.mint_block(region, count, counter) if count > 1 else self.world.mint(region, counter)
             if not minted and self.callers.random() < self.rates["grant"]:
                 self._ask(counter, count)
             early = minted and self.world.warm[region].low.pop(counter, None)
@@ -294,18 +288,17 @@ class RandomSchedule:
             self.top = top
             ask(self.world, random.choice(REGIONS), random.choice(self.minted), random.randint(1, top + 10))
 
-    def _turn(self, coordinator: SimulatedCoordinator) -> None:
-        if self.rates["create or delete"] and self.world.now > self.begun[coordinator] + LASTS:
-            self._forget(coordinator)
-            return
-        if self.asleep.get(coordinator):
-            self.asleep[coordinator] -= 1
-            return
-        self._advance(coordinator)
-        if self.random.random() < self.rates["sleep"]:
-            self.asleep[coordinator] = self.random.choice((3, 10, 30, 100, 300))
-        elif coordinator in self.runs and self.random.random() < self.rates["crash"]:
-            self._forget(coordinator)
+    def _turn(self, run: RandomRun) -> None:
+        if self.rates["create or delete"] and self.world.now > run.begun + LASTS:
+            self._forget(run)
+        elif run.asleep:
+            run.asleep -= 1
+        else:
+            self._advance(run)
+            if self.random.random() < self.rates["sleep"]:
+                run.asleep = self.random.choice((3, 10, 30, 100, 300))
+            elif run in self.runs and self.random.random() < self.rates["crash"]:
+                self._forget(run)
 
     def _pass_hours(self) -> None:
         """Let time pass: nothing is under way any more, but a clock may also jump while a run goes on.
@@ -316,24 +309,27 @@ class RandomSchedule:
         self.world.now += hours
         self.network.forget()
         if self.random.random() < 0.8 or (self.rates["create or delete"] and hours > LASTS):
-            for coordinator in list(self.runs):
-                self._forget(coordinator)
+            for each in list(self.runs):
+                self._forget(each)
 
-    def _advance(self, coordinator: SimulatedCoordinator) -> None:
-        self.world.at = self.where[coordinator]
+    def _advance(self, run: RandomRun) -> None:
+        self.world.at = run.home
         try:
-            coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
+            run.step(lambda operation: self.network.carry_out(operation, run), self.random.randrange)
         except Refused as refusal:
-            if self.where[coordinator] == self.world.home:
+            if run.home == self.world.home:
                 check_refusal(self.world, refusal)
-            if self.where[coordinator] in (self.world.home, self.pulumi.home):
+            if run.home in (self.world.home, self.pulumi.home):
                 self._hear(refusal)
-            if self.deploying is not None and self.deploying[0] is coordinator:
+            if self._is_deploying(run):
                 self._note_home(refusal)
             self.refusals.append(str(refusal))
-            coordinator.result = refusal
-        if coordinator.ended:
-            self._ended(coordinator)
+            run.result = refusal
+        if run.ended:
+            self._ended(run)
+
+    def _is_deploying(self, run: RandomRun) -> bool:
+        return self.deploying is not None and self.deploying[0] is run
 
     def _hear(self, refusal: Refused) -> None:
         """Note what a refusal says of a loss, or raise `FalseAlarm` if there can't be one."""
@@ -365,24 +361,21 @@ class RandomSchedule:
             back = refusal.epoch if isinstance(refusal, WentBackwards) else 0
             self._start(Grant(counter, 1 if back else count, back))
 
-    def _start(self, request: Run, home: str = "") -> SimulatedCoordinator:
+    def _start(self, request: Run, home: str = "") -> RandomRun:
         """Start a run, by default in the present home region."""
         self.started += 1
-        started = SimulatedCoordinator(run(request, f"{type(request).__name__}-{self.started}", RunResult()))
-        self.begun[started] = self.world.now
-        self.where[started] = home or self._some_home()
+        name = f"{type(request).__name__}-{self.started}"
+        started = RandomRun(request, name, home or self._some_home(), self.world.now)
         if isinstance(request, Grant):
             self.world.largest = max(self.world.largest, request.count)
-        if isinstance(request, Deploy | ScheduledRun):
-            self.whole.add(started)
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
             self._forget(self.runs[self.random.randrange(COORDINATORS)])  # crashes; never the new one
         return started
 
-    def _forget(self, coordinator: SimulatedCoordinator) -> None:
-        self.runs.remove(coordinator)
-        if self.deploying is not None and self.deploying[0] is coordinator:
+    def _forget(self, run: RandomRun) -> None:
+        self.runs.remove(run)
+        if self._is_deploying(run):
             self.deploying = None
 
     def _deploy(self, settings: SimulatedSettings | None = None) -> None:
@@ -435,20 +428,15 @@ class RandomSchedule:
         deployment = deployment_of(sent)
         self.deploying = (self._start(deployment, deployment.desired.home), sent)
 
-    def _ended(self, coordinator: SimulatedCoordinator) -> None:
-        self.runs.remove(coordinator)
-        result = coordinator.result
-        sent = None
-        if self.deploying is not None and self.deploying[0] is coordinator:
-            sent, self.deploying = self.deploying[1], None
-        if not isinstance(result, RunResult) or result.record is None or result.unfinished:
-            return
-        if coordinator not in self.whole:
-            return
-        self.last = result
-        self._mended(result, self.begun[coordinator])
-        if sent is not None:
-            self._delete(sent)
+    def _ended(self, run: RandomRun) -> None:
+        sent = self.deploying[1] if self.deploying and self._is_deploying(run) else None
+        self._forget(run)
+        result = run.result
+        if run.whole and isinstance(result, RunResult) and result.record is not None and not result.unfinished:
+            self.last = result
+            self._mended(result, run.begun)
+            if sent is not None:
+                self._delete(sent)
 
     def _delete(self, sent: str | None) -> None:
         for region in self.pulumi.succeeded(sent):
@@ -551,8 +539,7 @@ class RandomSchedule:
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
-        for name in self.rates:
-            self.rates[name] = 0
+        self.rates.update(dict.fromkeys(self.rates, 0))
         self.network.offset, self.peak = 0, 1
         world.unreachable &= {self.for_ever} if self.for_ever else set()
         world.denied.clear()
