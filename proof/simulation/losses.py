@@ -14,8 +14,8 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from random import Random
 
-from coordinate.protocol.model import Refused
-from coordinate.protocol.run import Create, Delete, RunResult, ScheduledRun, run
+from coordinate.protocol.model import Deploy, Refused
+from coordinate.protocol.run import Create, Delete, Run, RunResult, ScheduledRun, run
 
 from .checks import CheckedWorld, MintedTwice, Stuck
 from .coordinator import SimulatedCoordinator
@@ -91,44 +91,20 @@ class Stack:
 
         If the last one has said that something is lost, it is answered as it said, with the number `above`.
         """
-        world = self.world
-        world.now += 60
+        self.world.now += 60
         if self.said:
             self.pulumi.recovery = {"loss": self.said, "above": above}
             self.said = ""
         settings = self.pulumi.change(self.names, self.floors)
         sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=True)
-        if sent is None:
-            return ""
-        steps = run(deployment_of(sent), f"up-{world.now}", RunResult())
-        try:
-            result = SimulatedCoordinator(steps).finish(self.world.carry_out)
-        except Refused as refusal:
-            return self._refused(refusal)
-        self.pulumi.succeeded(sent)
-        self._see(result)
-        return ""
-
-    def _refused(self, refusal: Refused) -> str:
-        self.said = loss_named(str(refusal)) or self.said
-        return str(refusal)
+        refused = self.run(deployment_of(sent)) if sent else ""
+        if sent and not refused:
+            self.pulumi.succeeded(sent)
+        return refused
 
     def create(self, counter: str) -> str:
         """A caller creates a counter. Return why it was refused."""
-        return self._send(Create((counter,)))
-
-    def delete(self, counter: str) -> str:
-        """An operator deletes a counter. Return why it was refused."""
-        return self._send(Delete((counter,)))
-
-    def _send(self, request: Create | Delete) -> str:
-        self.world.now += 60
-        try:
-            steps = run(request, f"{type(request).__name__}-{self.world.now}", RunResult())
-            SimulatedCoordinator(steps).finish(self.world.carry_out)
-        except Refused as refusal:
-            return self._refused(refusal)
-        return ""
+        return self.run(Create((counter,)), 60)
 
     def create_elsewhere(self, counter: str) -> str:
         """The same while the first of several regions is unreachable."""
@@ -140,12 +116,19 @@ class Stack:
 
     def schedule(self) -> str:
         """A scheduled run, minutes later. Return why it was refused."""
-        self.world.now += 300
+        return self.run(ScheduledRun(), 300)
+
+    def run(self, request: Run, seconds: int = 0) -> str:
+        """A run of the coordinator, so many seconds later. Return why it was refused."""
+        self.world.now += seconds
         try:
-            steps = run(ScheduledRun(), f"schedule-{self.world.now}", RunResult())
-            self._see(SimulatedCoordinator(steps).finish(self.world.carry_out))
+            steps = run(request, f"{type(request).__name__}-{self.world.now}", RunResult())
+            result = SimulatedCoordinator(steps).finish(self.world.carry_out)
         except Refused as refusal:
-            return self._refused(refusal)
+            self.said = loss_named(str(refusal)) or self.said
+            return str(refusal)
+        if isinstance(request, Deploy | ScheduledRun):
+            self._see(result)
         return ""
 
     def _see(self, result: RunResult) -> None:
@@ -184,7 +167,7 @@ def _built(number: int, answered: bool) -> bytes:
     stack.counters = ("c", "d", "x")
     stack.mint(everywhere=True)
     stack.counters = ("c", "d")
-    assert stack.schedule() == stack.delete("x") == stack.schedule() == ""
+    assert stack.schedule() == stack.run(Delete(("x",)), 60) == stack.schedule() == ""
     stack.floors = {"*": 20}
     assert stack.up() == ""
     if answered:  # tables that were healed, and a loss that was answered; floor and answer stay in the settings
@@ -214,21 +197,16 @@ def lost(losses: Losses) -> Stack:
     stack.counters = ("c",)
     if not losses.warm:
         world.warm.clear()
-    for region, what in zip(stack.names, losses.regions, strict=True):
-        if what == "unreachable":
-            world.unreachable.add(region)
-        elif what != "present":
-            world.lose(region, what, random)
-    for name, what in (("layouts", losses.layouts), ("mirror", losses.mirror)):
+    world.unreachable |= {name for name, what in zip(stack.names, losses.regions, strict=True) if what == "unreachable"}
+    tables = (*stack.names, "layouts", "mirror", *(f"receipts {region}" for region in stack.names))
+    states = (*losses.regions, losses.layouts, losses.mirror, *[losses.receipts] * len(stack.names))
+    for table, what in zip(tables, states, strict=True):
         if what in ("recreated", "restored"):
-            world.lose(name, what, random)
+            world.lose(table, what, random)
     if losses.layouts == "without its record":
         world.record = None
     if losses.layouts == "without its registers":
         world.registers.clear()
-    if losses.receipts != "present":
-        for region in stack.names:
-            world.lose(f"receipts {region}", losses.receipts, random)
     if not losses.remembered:
         pulumi.forget()
     return stack
@@ -241,13 +219,12 @@ AGAIN = "deploy again"
 
 def action(refusal: str) -> str:
     """Return what a refusal says is to be done, or raise `Stuck` if it says nothing."""
-    text = refusal.lower()
     for todo, phrases in {
         ANSWER: ("must answer", "answers"),
         RECOVER: ("answer this loss", "the refusal says how to go on"),
         AGAIN: ("deploy again",),
     }.items():
-        if any(phrase in text for phrase in phrases):
+        if any(phrase in refusal.lower() for phrase in phrases):
             return todo
     raise Stuck(f"nothing to do: {refusal}")
 
