@@ -10,14 +10,14 @@ import pytest
 from local.paths import ROOT
 from proof.simulation.schedule import RandomSchedule
 
-LOSSES = {1: 600, 2: 400, 3: 200}
+LOSSES = {1: 450, 2: 300, 3: 150}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with more, an answer may be needed. `make search` runs 100,000."""
 
 SHORT = 20
 """Schedules of the short search, for each of them."""
 
-PARTS = 10
+PARTS = 5
 """So that several processes share the work."""
 
 FRESH = SystemRandom().randrange(2**40)
@@ -55,8 +55,9 @@ def minted_by(seed: int, losses: int) -> int:
 
 @pytest.mark.long
 def test_make_search_prints_what_it_ran() -> None:
-    command = [sys.executable, "-m", "proof.simulation", "--schedules", "60", "--first", "7"]
+    command = [sys.executable, "-m", "proof.simulation", "--losses", "30", "--schedules", "60", "--first", "7"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert ran.stdout.startswith("100 schedules from seed 7;")
+    assert "\n30 combinations of losses, no duplicate, all reconciled\n" in ran.stdout
     assert re.search(r"100 schedules, [\d,]+ integers, no duplicate, all reconciled\n$", ran.stdout)
