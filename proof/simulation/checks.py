@@ -32,6 +32,12 @@ from .world import (
 Snapshot = dict[str, Attributes]
 """What a table had at some moment, by key."""
 
+Minted = tuple[str, int]
+"""A counter and one of its integers."""
+
+Lineage = tuple[Layout, ...]
+"""A counter's layouts since its history began, the oldest first."""
+
 
 class MintedTwice(AssertionError):
     """An integer was minted twice."""
@@ -53,13 +59,13 @@ class CheckedWorld(World):
     before it looks. Such integers are kept apart.
     """
 
-    minted: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
-    excepted: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    minted: dict[Minted, str] = field(default_factory=dict[Minted, str])
+    excepted: set[Minted] = field(default_factory=set[Minted])
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
-    unseen: dict[str, set[tuple[str, int]]] = field(default_factory=dict[str, "set[tuple[str, int]]"])
+    unseen: dict[str, set[Minted]] = field(default_factory=dict[str, set[Minted]])
     """What each restored table has minted, until a run has seen to it."""
-    exposed: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict[tuple[str, int], "tuple[int, str]"])
+    exposed: dict[Minted, tuple[int, str]] = field(default_factory=dict[Minted, tuple[int, str]])
     """What restored tables have minted that a run has seen to: no epoch from this one on may mint it, and where."""
     home_lost: int = 0
     """How often a table at home was lost."""
@@ -69,26 +75,23 @@ class CheckedWorld(World):
     """The highest epoch of any register so far."""
     largest: int = 0
     """The largest block that any region has asked for."""
-    backups: dict[str, list[Snapshot]] = field(default_factory=dict[str, "list[Snapshot]"], repr=False)
+    backups: dict[str, list[Snapshot]] = field(default_factory=dict[str, list[Snapshot]], repr=False)
     """What each table had at every moment."""
     before: dict[str, int] = field(default_factory=dict[str, int])
     """How many backups are of tables that were lost, or of what a restored one had."""
     only_backups: set[str] = field(default_factory=set[str])
     """The tables of which no later backup is made."""
-    lineages: dict[str, tuple[Layout, ...]] = field(default_factory=dict[str, "tuple[Layout, ...]"])
-    """Each counter's layouts since its history began, the oldest first."""
-    begun: dict[str, set[Layout]] = field(default_factory=dict[str, "set[Layout]"])
+    lineages: dict[str, Lineage] = field(default_factory=dict[str, Lineage])
+    begun: dict[str, set[Layout]] = field(default_factory=dict[str, set[Layout]])
     """Each counter's layouts that were begun at any time."""
-    lost_lineages: dict[str, tuple[int, tuple[Layout, ...]]] = field(
-        default_factory=dict[str, "tuple[int, tuple[Layout, ...]]"]
-    )
+    lost_lineages: dict[str, tuple[int, Lineage]] = field(default_factory=dict[str, tuple[int, Lineage]])
     """What each lineage was before a loss, and the epoch in which the register says that it is lost."""
     deleting: dict[str, int] = field(default_factory=dict[str, int])
     """The counters being deleted, and in what epoch. They may be as before, if that is lost with the register."""
     unrecorded: set[str] = field(default_factory=set[str])
     """The regions whose receipts table was lost at any time, or couldn't be used."""
 
-    def _mint(self, region: str, counter: str, count: int | None = None) -> list[int]:
+    def mint_block(self, region: str, count: int | None, counter: str = "c") -> list[int]:
         """Mint by the region's warm function, or raise `MintedTwice`.
 
         What the table has issued and nobody got, since the function found that the table went back, is excepted.
@@ -96,7 +99,7 @@ class CheckedWorld(World):
         self._back_up(region)
         table = self.table(region)
         before = table and table.items.get(counter)
-        integers = super()._mint(region, counter, count)
+        integers = super().mint_block(region, count, counter)
         for integer in integers:
             self._note(region, counter, integer)
         if not integers and before and table and (after := table.items[counter]) is not before:
@@ -131,40 +134,44 @@ class CheckedWorld(World):
                 self.exposed[counter, integer] = register.epoch, region
 
     def carry_out(self, operation: op.Operation) -> Any:
-        """Carry out one operation, or raise `Unasked`."""
-        if isinstance(operation, op.RecordLayouts):
-            self._back_up(f"{RECEIPTS} {operation.region}")
-        elif kind_of(operation) == "writes" and not isinstance(operation, ELSEWHERE):
-            if isinstance(operation, op.AtHome) or not hasattr(operation, "region"):
-                home = getattr(operation, "region", self.at)
-                table = MIRROR if isinstance(at_its_home(operation), AT_THE_MIRROR) else LAYOUTS
-                for each in (LAYOUTS, MIRROR) if isinstance(at_its_home(operation), op.WriteClaim) else (table,):
-                    self._back_up(at_home(each, home))
-            else:
-                self._back_up(str(getattr(operation, "region", "")))
-        claimed = isinstance(operation, op.WriteRegister) and isinstance(operation.admitted, Claim)
+        """Carry out one operation, or raise `Unasked` or `Stuck` for a register that must not be."""
+        for name in self._written_by(operation):
+            self._back_up(name)
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
-            new, record = operation.new, self.record
+            new = operation.new
             if not new.lost or self.at == self.home:  # a loss that a former one finds says nothing of the present
                 self._note_layout(new)
             self.epochs = max(self.epochs, new.epoch)
-            same = operation.old is not None and new.layouts_id == operation.old.layouts_id  # else it is put back
-            if operation.old is not None and same and new.epoch == operation.old.epoch and not (new.lost or claimed):
-                asked = self.record.desired.window if self.record else 0
-                before = operation.old.window
-                if new.window > max(asked, operation.old.lately + before, 12 * before, 2 * self.largest):
-                    raise Stuck(f"a window has grown too much: {operation.old}, {new}")
-            known = operation.old is not None and operation.old.epoch == new.epoch
-            here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
-            advanced = operation.old is not None and not known and operation.old.layouts_id == new.layouts_id
-            advanced = advanced and bool(new.regions) and not new.lost
-            begun = self.begun.setdefault(new.counter, set())
-            advanced = advanced and new.layout not in begun  # else it is put back
-            begun.add(new.layout)
-            if here and advanced and (record is None or record.desired.regions != new.regions):
-                raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
+            known = self.begun.setdefault(new.counter, set())
+            if operation.old is not None and operation.old.layouts_id == new.layouts_id:  # else it is put back
+                self._check_register(operation.old, new, known=new.layout in known, claimed=operation.admitted)
+            known.add(new.layout)
         return held
+
+    def _written_by(self, operation: op.Operation) -> list[str]:
+        """Return the tables that an operation writes."""
+        region, inner = getattr(operation, "region", ""), at_its_home(operation)
+        if isinstance(operation, ELSEWHERE) or kind_of(operation) == "reads":
+            return []
+        if isinstance(operation, op.RecordLayouts):
+            return [f"{RECEIPTS} {region}"]
+        if region and inner is operation:
+            return [region]
+        both = isinstance(inner, op.WriteClaim)
+        tables = (LAYOUTS, MIRROR) if both else (MIRROR,) if isinstance(inner, AT_THE_MIRROR) else (LAYOUTS,)
+        return [at_home(table, region or self.at) for table in tables]
+
+    def _check_register(self, old: Register, new: Register, *, known: bool, claimed: object) -> None:
+        record = self.record
+        if new.epoch == old.epoch and not new.lost and not isinstance(claimed, Claim):
+            most = (record.desired.window if record else 0, old.lately + old.window, 12 * old.window, 2 * self.largest)
+            if new.window > max(most):
+                raise Stuck(f"a window has grown too much: {old}, {new}")
+        here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
+        begun = new.epoch != old.epoch and bool(new.regions) and not new.lost and not known
+        if here and begun and (record is None or record.desired.regions != new.regions):
+            raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
 
     def keep(self, name: str) -> None:
         """Keep what a table has now as its only backup."""

@@ -7,7 +7,7 @@ region or a table at home.
 import logging
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from aws_client.service import ServiceError
@@ -117,7 +117,6 @@ COPIES = Decoding(encoding.copy_of(encoding.register_of), attributes_of)
 RECORD = Decoding(encoding.record_of, attributes_of)
 RECORD_COPY = Decoding(encoding.copy_of(encoding.record_of), attributes_of)
 IDENTITY = Decoding(encoding.admitted_of, attributes_of)
-HOME_ON_RECORD = Decoding(encoding.admitted_of, attributes_of)
 ITEMS = Decoding(encoding.item_of, item_values)
 RECORDED = Decoding(recorded_of, _recorded_values, "/layouts")
 
@@ -177,6 +176,8 @@ class World:
     """In which home region the run is whose operation comes next."""
     homes: set[str] = field(default_factory=lambda: {HOME})
     """The regions that were the home at any time, or began to be."""
+    stores: dict[str, Store] = field(default_factory=dict[str, Store], repr=False)
+    """What carries out the operations of all runs in a home region."""
 
     def __post_init__(self) -> None:
         if self.without:
@@ -187,13 +188,8 @@ class World:
             self.make(name, f"{name} 1")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: not the store, which has locks."""
-        return {name: value for name, value in vars(self).items() if name != "stores"}
-
-    @cached_property
-    def stores(self) -> dict[str, Store]:
-        """The store of all runs of a home region. It has nothing to remember, since no call fails."""
-        return {}
+        """Return what is pickled: not the stores, which have locks. They have nothing to remember: no call fails."""
+        return vars(self) | {"stores": {}}
 
     @property
     def home(self) -> str:
@@ -206,7 +202,7 @@ class World:
         for (region, name), table in tables.items():
             if name in (LAYOUTS, MIRROR) and (found := Decoded(table, RECORD).get(RECORD_KEY)):
                 known.append((found.term, 1, region))
-            elif name == RECEIPTS and (claim := Decoded(table, HOME_ON_RECORD).get(HOME_KEY)):
+            elif name == RECEIPTS and (claim := Decoded(table, IDENTITY).get(HOME_KEY)):
                 assert isinstance(claim, Claim)
                 known.append((claim.term, 0, claim.home))
         return max(each for each in known if each[2] in there)[2]
@@ -230,7 +226,7 @@ class World:
     def home_known_in(self, region: str) -> str:
         """Return which home region a region has on record; "" if it has none."""
         table = self.table(f"{RECEIPTS} {region}")
-        found = Decoded(table, HOME_ON_RECORD).get(HOME_KEY) if table else None
+        found = Decoded(table, IDENTITY).get(HOME_KEY) if table else None
         return found.home if isinstance(found, Claim) else ""
 
     def make_home(self, home: str) -> None:
@@ -332,20 +328,15 @@ class World:
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer. Return None if that is refused."""
-        return next(iter(self._mint(region, counter)), None)
+        return next(iter(self.mint_block(region, None, counter)), None)
 
-    def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
-        """Mint a block. Return no integers if that is refused."""
-        return self._mint(region, counter, count)
-
-    def _mint(self, region: str, counter: str, count: int | None = None) -> list[int]:
-        """Mint a block of so many integers, or one, by the region's warm function."""
+    def mint_block(self, region: str, count: int | None, counter: str = "c") -> list[int]:
+        """Mint a block of so many integers, or one, by the region's warm function. Return none if that is refused."""
         function = self.warm.get(region) or self.warm.setdefault(region, self.function(region))
         self.database.label, self.refusal = "Mint", None
         silent, LOG.disabled = LOG.disabled, True
         try:
-            block = function.mint(counter) if count is None else function.mint_block(counter, count)
-            return [block.first + number * block.stride for number in range(block.count)]
+            return [*(function.mint(counter) if count is None else function.mint_block(counter, count)).integers()]
         except (RequestError, ServiceError) as refusal:
             self.refusal = refusal
             return []
