@@ -17,7 +17,7 @@ from itertools import product
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from coordinate.protocol.model import Copy, Deploy, Refused, Register
+from coordinate.protocol.model import Copy, Deploy, DesiredState, Refused, Register
 from coordinate.protocol.moves import LATEST
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 from mint.model import CeilingReached, WentBackwards
@@ -579,10 +579,10 @@ class RandomSchedule:
             self._report(record.desired.regions)
             check_reconciled(world, self.last)
         self._repeat()
-        self._ask_calmly()
-        self._change_calmly()
-        self._put_back_calmly()
-        self._delete_calmly()
+        for check in (self._ask_calmly, self._change_calmly, self._put_back_calmly, self._delete_calmly):
+            record = world.record
+            if record and record.reconciled and not self.for_ever:
+                check(record.desired)
 
     def _repeat(self) -> None:
         """Repeat the last `up`, however it ended, after days, twice: it succeeds, and then has nothing to do."""
@@ -605,6 +605,12 @@ class RandomSchedule:
             else:
                 self._up_succeeds(sent)
 
+    def _changed(self, settings: SimulatedSettings) -> str:
+        """Return the event of an `up` with settings that ask for something else than the last ones."""
+        sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=False)
+        assert sent is not None
+        return sent
+
     def _up_succeeds(self, sent: str) -> None:
         self.last = None
         self._send(sent)
@@ -612,7 +618,7 @@ class RandomSchedule:
         if self.last is None:
             raise Stuck(f"an `up` with the settings in force is refused: {sent}")
 
-    def _change_calmly(self) -> None:
+    def _change_calmly(self, desired: DesiredState) -> None:
         """Change the layout while all regions mint as fast as they can, and one item is throttled.
 
         The next base of a counter whose items all answer lies no more than `FARTHEST` integers of a region above what
@@ -620,18 +626,15 @@ class RandomSchedule:
         """
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.unreachable)
-        record = world.record
-        if self.for_ever or len(regions) < 2 or record is None or not record.reconciled:
+        if len(regions) < 2:
             return
-        first, second = (regions, regions[::-1]) if record.desired.regions != regions else (regions[::-1], regions)
+        first, second = (regions, regions[::-1]) if desired.regions != regions else (regions[::-1], regions)
         hot = self.counters[1:] and random.choice(self.counters[1:])
         self._change_in_vain(first)
         for order in (first, second):
             before = {counter: world.registers[counter] for counter in self.counters}
             world.now += 60
-            settings = replace(self.pulumi.change(order, {}), window=5_000)
-            sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=False)
-            assert sent is not None
+            sent = self._changed(replace(self.pulumi.change(order, {}), window=5_000))
             if order == second:
                 self.network.hot = (random.choice(first), hot) if hot else None
                 self.busy = True
@@ -646,12 +649,10 @@ class RandomSchedule:
             if counter != hot and after.base > max([register.base, *before_that]) + (FARTHEST + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
-    def _delete_calmly(self) -> None:
+    def _delete_calmly(self, desired: DesiredState) -> None:
         """Delete the counter of the callers: it is gone. Create it again: all that it mints lies above."""
-        world, record = self.world, self.world.record
-        if "e" not in self.minted or self.for_ever or record is None or not record.reconciled:
-            return
-        if {*record.desired.regions, *record.desired.leaving} - world.tables.keys():
+        world = self.world
+        if "e" not in self.minted or {*desired.everywhere} - world.tables.keys():
             return  # a region that is gone must answer
         again = (Delete(("e",)), Create(("e",))) if self.callers.random() < 0.5 else ()
         self._create_lost()
@@ -663,10 +664,7 @@ class RandomSchedule:
             left = [region for region in world.tables if "e" in world.items(region)]
             if not isinstance(request, Create) and any(world.mint(region, "e") for region in left):
                 raise Stuck("e is minted though it was deleted")
-        for region in record.desired.regions:
-            integer = world.mint(region, "e")
-            if integer is None or integer <= top:
-                raise Stuck(f"{region} mints {integer} of e, after {top}")
+        self._mint_above(top, desired.regions, "e")
 
     def _report(self, regions: Iterable[str]) -> None:
         """Let each region report what it has seen go back."""
@@ -674,24 +672,25 @@ class RandomSchedule:
             if self.world.mint(region, counter) is None and isinstance(self.world.refusal, WentBackwards):
                 self._succeeds(Grant(counter, 1, self.world.refusal.epoch))
 
-    def _put_back_calmly(self) -> None:
+    def _put_back_calmly(self, desired: DesiredState) -> None:
         """Put an older state of an item back. Its region refuses, reports that, and mints above everything then."""
-        world, record = self.world, self.world.record
-        if self.for_ever or record is None or not record.reconciled:
-            return
+        world = self.world
         self.network.hot, self.busy = None, False
         self._succeeds(ScheduledRun())
-        region, counter = self.answering.choice(record.desired.regions), self.answering.choice(self.counters)
+        region, counter = self.answering.choice(desired.regions), self.answering.choice(self.counters)
         if world.mint(region, counter) is None or not world.put_back(region, counter, self.answering, any_epoch=True):
             return
         top = max(self._minted_of(counter))
         if world.mint(region, counter) is not None or not isinstance(world.refusal, WentBackwards):
             raise Stuck(f"{region} mints {counter} though its table went back")
         self._succeeds(Grant(counter, 1, world.refusal.epoch))
-        for each in record.desired.regions:
-            integer = world.mint(each, counter)
+        self._mint_above(top, desired.regions, counter)
+
+    def _mint_above(self, top: int, regions: Iterable[str], counter: str) -> None:
+        for region in regions:
+            integer = self.world.mint(region, counter)
             if integer is None or integer <= top:
-                raise Stuck(f"{each} mints {integer} of {counter}, after {top}")
+                raise Stuck(f"{region} mints {integer} of {counter}, after {top}")
 
     def _create_lost(self) -> None:
         """Create the counter of the callers, though losses left only items of it: that loss is answered first."""
@@ -704,13 +703,9 @@ class RandomSchedule:
         record = self.world.record
         assert record is not None
         settings = SimulatedSettings(record.desired.regions, record.desired.leaving, self.floors, home=self.pulumi.home)
-        answers: tuple[Mapping[str, Any], ...] = (self._answer(), {})
-        for recovery in answers:
+        for recovery in (self._answer(), dict[str, Any]()):
             self.world.now += 60
-            settings = replace(settings, recovery=recovery)
-            sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=False)
-            assert sent is not None
-            self._up_succeeds(sent)
+            self._up_succeeds(self._changed(replace(settings, recovery=recovery)))
         self._succeeds(Create(("e",)))
 
     def _succeeds(self, request: Run, *, minting: bool = False) -> None:
@@ -722,33 +717,23 @@ class RandomSchedule:
     def _minted_of(self, counter: str) -> list[int]:
         return [integer for name, integer in {*self.world.minted, *self.world.excepted} if name == counter]
 
-    def _ask_calmly(self) -> None:
+    def _ask_calmly(self, desired: DesiredState) -> None:
         """Want a block for which a region has too few integers: it asks, and then it mints the block."""
-        world, record = self.world, self.world.record
-        if self.for_ever or record is None or not record.reconciled:
-            return
-        for region in record.desired.regions:
+        world = self.world
+        for region in desired.regions:
             counter = self.callers.choice(self.counters)
-            item = world.item(region, counter)
-            if item is None:
-                continue
-            count = (item.ceiling - item.issued) // item.stride + self.callers.randint(1, 50)
-            before = world.registers[counter]
-            self._start(Grant(counter, count))
-            self._end_run(minting=False)
-            after = world.registers[counter]
-            if len(world.mint_block(region, count, counter)) < count:
-                raise Stuck(f"{region} has asked for {count} integers of {counter} in vain: {before}, {after}")
+            if item := world.item(region, counter):
+                count = (item.ceiling - item.issued) // item.stride + self.callers.randint(1, 50)
+                self._start(Grant(counter, count))
+                self._end_run(minting=False)
+                if len(world.mint_block(region, count, counter)) < count:
+                    raise Stuck(f"{region} has asked for {count} integers in vain: {item}, {world.registers[counter]}")
 
     def _change_in_vain(self, order: tuple[str, ...]) -> None:
         """Change the layout while the mirror can't be written: it is refused, and nobody stops for it."""
         world = self.world
         world.denied[mirror := at_home(MIRROR, world.home)] = "writes"
-        settings = self.pulumi.change(order, {})
-        sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=False)
-        assert sent is not None
-        self.last = None
-        self._send(sent)
+        self._send(self._changed(self.pulumi.change(order, {})))
         self._end_run()
         del world.denied[mirror]
         self._check_unfenced(world.tables.keys() - world.unreachable)
