@@ -1,7 +1,6 @@
 """Random calls of DynamoDB, from so few names and values that conditions often hold and often fail."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -9,110 +8,57 @@ from hypothesis import strategies as st
 from proof.simulation.expressions import Item
 
 TABLE = "expressions"
-NAMES = ("n", "m", "s", "l", "absent")
-NUMBERS = st.sampled_from(["0", "1", "5", "-5", "70", "123", "9" * 30]).map(lambda text: {"N": text})
-STRINGS = st.sampled_from(["", "a", "ab", "abc", "b", "5", "é😀"]).map(lambda text: {"S": text})
-Values = st.SearchStrategy[dict[str, Any]]
-ORDERED: Values = NUMBERS | STRINGS
-PLAIN = st.sampled_from([{"N": "1"}, {"S": "x"}, {"BOOL": True}, {"BOOL": False}, {"NULL": True}])
-LISTS: Values = st.lists(PLAIN, max_size=2).map(lambda elements: {"L": elements})
-VALUES: Values = st.one_of(ORDERED, ORDERED, PLAIN, LISTS)
-KINDS: Values = st.sampled_from([{"S": kind} for kind in ("S", "N", "SS", "BOOL", "L", "X")])
+ATTRIBUTES = ("n", "m", "s", "l", "absent", "counter")
+NAMES = {f"#{name}": name for name in ATTRIBUTES}
+NUMBERS = {f":n{number}": {"N": number} for number in ("0", "1", "5", "70", "123", "9" * 30)} | {":minus": {"N": "-5"}}
+STRINGS = {f":s{place}": {"S": text} for place, text in enumerate(("", "a", "ab", "abc", "b", "5", "é😀"))}
+PLAIN = {":x": {"S": "x"}, ":yes": {"BOOL": True}, ":no": {"BOOL": False}, ":null": {"NULL": True}}
+LISTS: Item = {":l0": {"L": []}, ":l1": {"L": [{"N": "1"}]}, ":l2": {"L": [{"S": "x"}, {"BOOL": True}]}}
+KINDS = {f":is{kind}": {"S": kind} for kind in ("S", "N", "SS", "BOOL", "L", "X")}
+VALUES: Item = NUMBERS | STRINGS | PLAIN | LISTS
 ITEMS: st.SearchStrategy[Item] = st.fixed_dictionaries(
     {"counter": st.just({"S": "c"})},
-    optional={"n": NUMBERS, "m": NUMBERS, "s": STRINGS, "l": VALUES},
+    optional={
+        **dict.fromkeys("nm", st.sampled_from([*NUMBERS.values()])),
+        "s": st.sampled_from([*STRINGS.values()]),
+        "l": st.sampled_from([*VALUES.values()]),
+    },
 )
 
-
-@dataclass
-class Drawn:
-    """Expressions, with the names and values that they use."""
-
-    draw: Callable[[st.SearchStrategy[Any]], Any]
-    names: dict[str, str] = field(default_factory=dict[str, str])
-    values: Item = field(default_factory=dict[str, Any])
-
-    def one_of(self, *choices: Any) -> Any:
-        chosen = self.draw(st.sampled_from(choices))
-        return chosen() if callable(chosen) else chosen
-
-    def path(self, name: str = "") -> str:
-        name = name or self.one_of(*NAMES, "counter")
-        if name != "counter" and self.one_of(True, False):
-            return name
-        self.names[f"#{name}"] = name
-        return f"#{name}"
-
-    def value(self, strategy: Values = VALUES) -> str:
-        name = f":{len(self.values)}"
-        self.values[name] = self.draw(strategy)
-        return name
-
-    def operand(self, strategy: Values = VALUES) -> str:
-        def value() -> str:
-            return self.value(strategy)
-
-        return self.one_of(self.path, value)
-
-    def test(self) -> str:
-        def ordered() -> str:
-            return self.operand(ORDERED)
-
-        return self.one_of(
-            lambda: f"{self.operand()} {self.one_of('=', '<>')} {self.operand()}",
-            lambda: f"{ordered()}{self.one_of('<', '<=', ' > ', ' >= ')}{ordered()}",
-            lambda: f"{self.one_of('attribute_exists', 'attribute_not_exists')}({self.path()})",
-            lambda: f"attribute_type({self.path()}, {self.value(KINDS)})",
-        )
-
-    def condition(self, depth: int = 2) -> str:
-        return self.one_of(
-            self.test,
-            self.test,
-            lambda: f"NOT {self.condition(0)}",
-            lambda: f"({self.test()} {self.one_of('AND', 'OR')} {self.test()})",
-            *[
-                lambda word=word: f"{self.condition(0)} {word} {self.condition(depth - 1)}"
-                for word in ("AND", "OR")
-                if depth
-            ],
-        )
-
-    def term(self) -> str:
-        return self.one_of(
-            self.path,
-            self.value,
-            lambda: f"{self.one_of('n', 'm', self.path)} {self.one_of('+', '-')} {self.value(NUMBERS)}",
-        )
-
-    def projection(self) -> str:
-        return ", ".join(self.path() for _ in range(self.one_of(1, 2)))
-
-    def update(self) -> str:
-        free = [*self.draw(st.permutations(NAMES)), self.one_of(*NAMES, "counter")]
-
-        def target() -> str:
-            """Return an attribute that isn't changed yet."""
-            chosen = self.one_of(*free)
-            free.remove(chosen)
-            return self.path(chosen)
-
-        sections: dict[str, Callable[[], str]] = {
-            "SET": lambda: f"{target()} = {self.term()}",
-            "REMOVE": target,
-        }
-        chosen = self.draw(st.lists(st.sampled_from([*sections]), min_size=1, max_size=2, unique=True))
-        return " ".join(f"{each} {', '.join(sections[each]() for _ in range(self.one_of(1, 1, 2)))}" for each in chosen)
+Text = st.SearchStrategy[str]
 
 
-KEYS = ("c", "d")
-MAY_HAVE = {
-    "Put": ("ConditionExpression",),
-    "Update": ("ConditionExpression", "UpdateExpression"),
-    "Delete": ("ConditionExpression",),
-    "ConditionCheck": ("ConditionExpression",),
-    "GetItem": ("ProjectionExpression",),
-    "Scan": ("ProjectionExpression", "FilterExpression"),
+def joined(*parts: Text | str) -> Text:
+    return st.tuples(*(st.just(part) if isinstance(part, str) else part for part in parts)).map(" ".join)
+
+
+def one_of(*words: str) -> Text:
+    return st.sampled_from(words)
+
+
+PATHS = one_of(*ATTRIBUTES[:-1], *NAMES)  # `counter` is a reserved word
+OPERANDS, ORDERED = PATHS | one_of(*VALUES), PATHS | one_of(*NUMBERS, *STRINGS)
+AND_OR = one_of("AND", "OR")
+TESTS = (
+    joined(OPERANDS, one_of("=", "<>"), OPERANDS)
+    | joined(ORDERED, one_of("<", "<=", ">", ">="), ORDERED)
+    | joined(one_of("attribute_exists", "attribute_not_exists"), "(", PATHS, ")")
+    | joined("attribute_type (", PATHS, ",", one_of(*KINDS), ")")
+)
+PARTS = TESTS | joined("NOT", TESTS) | joined("(", TESTS, AND_OR, TESTS, ")")
+CONDITIONS = PARTS | joined(PARTS, AND_OR, PARTS) | joined(PARTS, AND_OR, PARTS, AND_OR, PARTS)
+TERMS = PATHS | one_of(*VALUES) | joined(one_of("n", "m") | PATHS, one_of("+", "-"), one_of(*NUMBERS))
+TARGETS = st.lists(PATHS, min_size=1, max_size=2).map(", ".join)
+SETS = st.lists(joined(PATHS, "=", TERMS), min_size=1, max_size=2).map(", ".join)
+UPDATES = joined("SET", SETS) | joined("REMOVE", TARGETS) | joined("SET", SETS, "REMOVE", TARGETS)
+
+EXPRESSIONS = {
+    "Put": {"ConditionExpression": CONDITIONS},
+    "Update": {"ConditionExpression": CONDITIONS, "UpdateExpression": UPDATES},
+    "Delete": {"ConditionExpression": CONDITIONS},
+    "ConditionCheck": {"ConditionExpression": CONDITIONS},
+    "GetItem": {"ProjectionExpression": TARGETS},
+    "Scan": {"ProjectionExpression": TARGETS, "FilterExpression": CONDITIONS},
 }
 RETURNED = {"Put": ("NONE", "ALL_OLD"), "Delete": ("NONE", "ALL_OLD"), "Update": ("ALL_OLD", "ALL_NEW")}
 
@@ -120,17 +66,19 @@ RETURNED = {"Put": ("NONE", "ALL_OLD"), "Delete": ("NONE", "ALL_OLD"), "Update":
 @st.composite
 def parts(draw: st.DrawFn, kind: str, key: str) -> dict[str, Any]:
     """Draw a read, or a write as it is in a transaction."""
-    drawn, request = Drawn(draw), dict[str, Any]({"TableName": TABLE})
+    needed = {"UpdateExpression"} if kind != "ConditionCheck" else {"ConditionExpression"}
+    may = EXPRESSIONS[kind]
+    chosen = {name: draw(may[name]) for name in may if name in needed or draw(st.booleans())}
+    used = {*re.findall(r"[#:]\w+", " ".join(chosen.values()))}
+    request: dict[str, Any] = {"TableName": TABLE, **chosen}
+    for name, known in (("Names", NAMES), ("Values", VALUES | KINDS)):
+        if found := {word: known[word] for word in used if word in known}:
+            request[f"ExpressionAttribute{name}"] = found
     if kind == "Put":
         request["Item"] = draw(ITEMS) | {"counter": {"S": key}}
     elif kind != "Scan":
         request["Key"] = {"counter": {"S": key}}
-    for name in MAY_HAVE[kind]:
-        if kind == "ConditionCheck" or name == "UpdateExpression" or drawn.one_of(True, False):
-            expression = {"UpdateExpression": drawn.update, "ProjectionExpression": drawn.projection}
-            request[name] = expression.get(name, drawn.condition)()
-    more = {"ExpressionAttributeNames": drawn.names, "ExpressionAttributeValues": drawn.values}
-    return request | {name: found for name, found in more.items() if found}
+    return request
 
 
 @st.composite
@@ -139,9 +87,9 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     kind = draw(st.sampled_from(["Put", "Update", "Update", "Update", "Delete", "GetItem", "Scan", "Transact"]))
     if kind == "Transact":
         kinds = draw(st.lists(st.sampled_from([*RETURNED, "ConditionCheck"]), min_size=1, max_size=2))
-        items = [{each: draw(parts(each, key))} for each, key in zip(kinds, KEYS, strict=False)]
+        items = [{each: draw(parts(each, key))} for each, key in zip(kinds, "cd", strict=False)]
         return "TransactWriteItems", {"TransactItems": items}
-    request = draw(parts(kind, draw(st.sampled_from(KEYS))))
+    request = draw(parts(kind, draw(st.sampled_from("cd"))))
     if kind in RETURNED:
         request["ReturnValues"] = draw(st.sampled_from(RETURNED[kind]))
         request["ReturnValuesOnConditionCheckFailure"] = draw(st.sampled_from(["NONE", "ALL_OLD"]))
