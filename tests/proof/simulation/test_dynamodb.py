@@ -1,5 +1,6 @@
 """DynamoDB in memory evaluates expressions, and refuses requests, as DynamoDB does."""
 
+import re
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, cast
@@ -13,7 +14,7 @@ from local.aws_clients import Aws
 from proof.simulation.dynamodb import Database
 from proof.simulation.expressions import Item
 from tests.lambda_.coordinator_calls import make_table
-from tests.proof.simulation.random_calls import ITEMS, TABLE, calls
+from tests.proof.simulation.random_calls import ITEMS, KINDS, NAMES, TABLE, VALUES, calls
 
 REGION = "eu-west-1"
 KEY, LARGE = {"counter": {"S": "c"}}, {"counter": {"S": "large"}}
@@ -23,7 +24,7 @@ ITEM: Item = {
     "m": {"N": "1"},
     "s": {"S": "abc"},
     "t": {"BOOL": True},
-    "l": {"L": [{"N": "1"}, {"S": "x"}]},
+    "l": {"L": [{"N": "1"}]},
 }
 
 
@@ -39,19 +40,27 @@ def client(database: Database) -> DynamoDB:
     return database.client(REGION)
 
 
-def write(client: DynamoDB, **request: Any) -> dict[str, Any]:
-    """Update the item, with values like `v={"N": "1"}` for `:v`. All names may be used as `#name`."""
-    values = {f":{name}": request.pop(name) for name in [*request] if name.islower()}
-    texts = " ".join(text for name, text in request.items() if name.endswith("Expression"))
-    names = {f"#{name}": name for name in (*ITEM, "absent") if f"#{name}" in texts}
-    more = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
-    request |= {name: found for name, found in more.items() if found}
+WRONG = {
+    ":one": {"N": "one"},
+    ":both": {"N": "1", "S": "1"},
+    ":true": {"BOOL": "true"},
+    ":long": {"S": "x" * 409_600},
+    ":digits": {"N": "9" * 38},
+}
+"""Values that DynamoDB refuses, or what comes of adding something to the last one."""
+
+UNKNOWN = {f":u{place}": each for place, each in enumerate(({"N": "1.5"}, {"N": "1e2"}, {"M": {}}, {"SS": ["a"]}))}
+
+
+def write(client: DynamoDB, text: str) -> dict[str, Any]:
+    """Update the item by an expression; one that begins with `if` is a condition. Names and values are known ones."""
+    condition = {"ConditionExpression": text.removeprefix("if")} if text.startswith("if") else {}
+    request: dict[str, Any] = {"UpdateExpression": "SET x = n" if condition else text, **condition}
+    words = {*re.findall(r"[#:]\w+", text)}
+    for name, known in (("Names", NAMES), ("Values", VALUES | KINDS | WRONG | UNKNOWN)):
+        if found := {word: known[word] for word in words & known.keys()}:
+            request[f"ExpressionAttribute{name}"] = found
     return client.call("UpdateItem", {"TableName": TABLE, "Key": KEY, "ReturnValues": "ALL_NEW", **request})
-
-
-def expressed(text: str) -> dict[str, str]:
-    """Return a condition, which begins with `if`, or an update."""
-    return {"ConditionExpression" if text.startswith("if") else "UpdateExpression": text.removeprefix("if")}
 
 
 def refused(code: str = "ValidationException", message: str = "") -> Any:
@@ -59,75 +68,46 @@ def refused(code: str = "ValidationException", message: str = "") -> Any:
     return pytest.raises(ServiceError, match=f"{code}.*{message}")
 
 
-ONE, FIVE, TEN = ({"N": number} for number in ("1", "5", "10"))
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n = :n5", "n <> :s5", "n < :n70", "s >= :s2", "absent <> :n5", "m < n AND NOT n < m", "l = :l1",
+        "n = :n5 OR n = :n5 AND m = :n5", "attribute_exists(#counter) AND attribute_not_exists(absent)",
+        "attribute_type(n, :isN)",
+    ],
+)  # fmt: skip
+def test_a_condition_holds(client: DynamoDB, condition: str) -> None:
+    assert write(client, f"if {condition}") == {"Attributes": ITEM | {"x": ITEM["n"]}}
 
 
 @pytest.mark.parametrize(
-    ("condition", "value", "holds"),
-    [
-        ("n = :v", FIVE, True),
-        ("n <> :v", {"S": "5"}, True),
-        ("n < :v", TEN, True),
-        ("n < :v", {"S": "9"}, False),
-        ("s >= :v", {"S": "ab"}, True),
-        ("absent = :v", FIVE, False),
-        ("absent <> :v", FIVE, True),
-        ("absent < :v OR absent >= :v", FIVE, False),
-        ("m < n AND NOT n < m", None, True),
-        ("n = :v OR n = :v AND m = :v", FIVE, True),
-        ("(n = :v OR m = :v) AND m = :v", FIVE, False),
-        ("attribute_exists(#counter) AND attribute_not_exists(absent)", None, True),
-        ("attribute_type(n, :v)", {"S": "N"}, True),
-        ("l = :v", {"L": [ONE, {"S": "x"}]}, True),
-    ],
+    "condition",
+    ["n < :s5", "absent = :n5", "absent < :n5 OR absent >= :n5", "(n = :n5 OR m = :n5) AND m = :n5", "n = :s5"],
 )
-def test_a_condition_holds_or_fails(client: DynamoDB, condition: str, value: Any, holds: bool) -> None:
-    call = {"ConditionExpression": condition, "UpdateExpression": "SET x = n"} | ({"v": value} if value else {})
-
-    if holds:
-        assert write(client, **call) == {"Attributes": ITEM | {"x": FIVE}}
-    else:
-        with refused("ConditionalCheckFailedException"):
-            write(client, **call)
+def test_a_condition_fails(client: DynamoDB, condition: str) -> None:
+    with refused("ConditionalCheckFailedException"):
+        write(client, f"if {condition}")
 
 
 def test_an_update_reads_every_value_before_it_sets_any(client: DynamoDB) -> None:
-    after = write(client, UpdateExpression="set n = n - m, m = n, absent = s remove l, t")
-    assert after["Attributes"] == {**KEY, "n": {"N": "4"}, "m": FIVE, "s": {"S": "abc"}, "absent": {"S": "abc"}}
+    after = write(client, "set n = n - m, m = n, absent = s remove l, t")["Attributes"]
+    assert after == {**KEY, "n": {"N": "4"}, "m": {"N": "5"}, "s": {"S": "abc"}, "absent": {"S": "abc"}}
 
 
 @pytest.mark.parametrize(
-    ("expression", "value"),
+    "expression",
     [
-        ("SET n = :v, n = :v", ONE),
-        ("SET n = :v REMOVE #n", ONE),
-        ("SET n = :v SET m = :v", ONE),
-        ("SET #counter = :v", {"S": "d"}),
-        ("SET n = absent", None),
-        ("SET n = n + absent", None),
-        ("SET n = n + s", None),
-        ("SET n = n + :v", {"S": "1"}),
-        ("SET n = n + :v", {"N": "9" * 38}),
-        ("SET n = :v", {"N": "one"}),
-        ("SET n = :v", {"N": "1", "S": "1"}),
-        ("SET n = :v", {"BOOL": "true"}),
-        ("SET n = :v", {"S": "x" * 409_600}),
-        ("SET n = :v", None),
-        ("SET n = n", ONE),
-        ("SET n = #other", None),
-        ("SET token = n", None),
-        ("if n = n", None),
-        ("if n < :v", {"BOOL": True}),
-        ("if attribute_not_exists(n) OR attribute_type(s, :v)", ONE),
-        ("if attribute_exists(:v)", ONE),
-        ("if attribute_type(n, :v)", {"S": "number"}),
+        "SET n = :n1, n = :n1", "SET n = :n1 REMOVE #n", "SET n = :n1 SET m = :n1", "SET #counter = :s1",
+        "SET n = absent", "SET n = n + absent", "SET n = n + s", "SET n = n + :s5", "SET n = n + :digits",
+        "SET n = :one", "SET n = :both", "SET n = :true", "SET n = :long", "SET n = :undefined", "SET n = #other",
+        "SET token = n", "if n = n",
+        "if n < :yes", "if attribute_not_exists(n) OR attribute_type(s, :n1)", "if attribute_exists(:n1)",
+        "if attribute_type(n, :s3)",
     ],
-)
-def test_what_dynamodb_refuses_changes_nothing(
-    client: DynamoDB, database: Database, expression: str, value: Any
-) -> None:
+)  # fmt: skip
+def test_what_dynamodb_refuses_changes_nothing(client: DynamoDB, database: Database, expression: str) -> None:
     with refused():
-        write(client, **expressed(expression), **({"v": value} if value else {}))
+        write(client, expression)
     assert database.tables[REGION, TABLE].items == {"c": ITEM}
 
 
@@ -135,22 +115,16 @@ def test_what_dynamodb_refuses_changes_nothing(
     "expression",
     [
         "SET n.x = n", "SET l[0] = n", "SET n = n + n + n", "SET n = list_append(l, l)", "SET n == m", "SET", "n = m",
-        "SET n = size(s)", "ADD n :v",
-        "DELETE n :v", "SET n = m, REMOVE m", "if", "if n", "if n = m s = m", "if n = m OR", "if (n = m",
-        "if ((n = m))", "if n.x = m", "if n == m", "if n = m = n", "if NOT", "if n IN m", "if foo(n)", "if Lt(n, m)",
-        "if attribute_exists(n, m)", "if n + m = m", "if n BETWEEN m AND m", "if n IN (m)",
+        "SET n = size(s)", "ADD n :v", "DELETE n :v", "SET n = m, REMOVE m", "if", "if n", "if n = m s = m",
+        "if n = m OR", "if (n = m", "if ((n = m))", "if n.x = m", "if n == m", "if n = m = n", "if NOT", "if n IN m",
+        "if foo(n)", "if Lt(n, m)", "if attribute_exists(n, m)", "if n + m = m", "if n BETWEEN m AND m", "if n IN (m)",
         "if contains(n, m)", "if size(n) = m", "if (n = m)(m = n)", "if n = \"x\"", "if n = 5", "if n = m # s",
+        *(f"SET n = {value}" for value in UNKNOWN),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_not_ignored(client: DynamoDB, expression: str) -> None:
-    with pytest.raises(NotImplementedError, match="Expression: "):
-        write(client, **expressed(expression))
-
-
-@pytest.mark.parametrize("value", [{"N": "1.5"}, {"N": "1e2"}, {"N": "9" * 39}, {"M": {}}, {"SS": ["a"]}, {"B": ""}])
-def test_a_value_that_no_function_writes_is_not_ignored(client: DynamoDB, value: dict[str, Any]) -> None:
-    with pytest.raises(NotImplementedError, match="a value that no function writes"):
-        write(client, UpdateExpression="SET n = :v", v=value)
+    with pytest.raises(NotImplementedError, match=r"Expression: |a value that no function writes"):
+        write(client, expression)
 
 
 @pytest.mark.parametrize(
@@ -166,27 +140,6 @@ def test_a_value_that_no_function_writes_is_not_ignored(client: DynamoDB, value:
 def test_no_operation_and_no_parameter_is_ignored(client: DynamoDB, operation: str, more: dict[str, Any]) -> None:
     with pytest.raises(NotImplementedError, match=operation):
         client.call(operation, {"TableName": TABLE, "Key": KEY, **more})
-
-
-def test_a_scan_has_pages_that_go_on_where_the_last_one_ended(database: Database, client: DynamoDB) -> None:
-    items = database.tables[REGION, TABLE].items
-    items |= {f"c{n}": {"counter": {"S": f"c{n}"}, "n": {"N": str(n)}} for n in range(6)}
-    request: dict[str, Any] = {
-        "TableName": TABLE,
-        "Limit": 3,
-        "ProjectionExpression": "#counter",
-        "FilterExpression": "n <> :v",
-        "ExpressionAttributeNames": {"#counter": "counter"},
-        "ExpressionAttributeValues": {":v": {"N": "4"}},
-    }
-    first = client.call("Scan", request)
-    assert (first["ScannedCount"], first["Count"]) == (3, len(first["Items"]))
-    items.pop(first["LastEvaluatedKey"]["counter"]["S"])
-    second = client.call("Scan", request | {"ExclusiveStartKey": first["LastEvaluatedKey"]})
-    last = client.call("Scan", request | {"ExclusiveStartKey": second["LastEvaluatedKey"], "Limit": 2})
-    found = [item["counter"]["S"] for page in (first, second, last) for item in page["Items"]]
-    assert sorted(found) == ["c", "c0", "c1", "c2", "c3", "c5"]
-    assert (last["ScannedCount"], "LastEvaluatedKey" in last) == (1, False)
 
 
 def test_a_page_of_a_scan_ends_after_a_megabyte(database: Database, client: DynamoDB) -> None:
