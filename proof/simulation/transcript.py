@@ -89,7 +89,7 @@ def _found(operation: op.Operation, answer: Any) -> str:
     name, region = type(at_its_home(operation)).__name__.removeprefix("Read"), getattr(operation, "region", None)
     where = f"{name} at {region}" if isinstance(operation, op.AtHome) else region or name
     where += " layouts" if isinstance(operation, op.ReadRecorded) else ""
-    match getattr(answer, "original", answer):
+    match _original(answer):
         case model.DeploymentRecord(number=found) | model.Admitted(token=found):
             return f"{where} {found}"
         case model.Claim(home):
@@ -101,12 +101,17 @@ def _found(operation: op.Operation, answer: Any) -> str:
             return f"{where} {shown(item.state)} issued {item.issued}{fenced}"
         case [*_, Layout(epoch)]:
             return f"{where} up to epoch {epoch}"
-        case dict() as by_counter:
-            return f"{where} {' '.join(cast('dict[str, Any]', by_counter)) or 'none'}"
+        case dict():
+            return f"{where} {' '.join(cast('dict[str, Any]', answer)) or 'none'}"
         case model.Absent() as absent:
             return f"{where} {absent.value}"
         case _:
             return f"{where} none"
+
+
+def _original(found: Any) -> Any:
+    """Return what a copy is one of, or what was found itself."""
+    return getattr(found, "original", found)
 
 
 def shown_operation(operation: op.Operation) -> str:
@@ -114,7 +119,7 @@ def shown_operation(operation: op.Operation) -> str:
     if isinstance(operation, op.AtHome):
         return f"{shown_operation(operation.operation)} at {operation.region}"
     about = getattr(operation, "new", getattr(operation, "old", operation))
-    counter = getattr(getattr(about, "original", about), "counter", COUNTER)
+    counter = getattr(_original(about), "counter", COUNTER)
     of = "" if counter == COUNTER else f"of {counter}"
     words = [type(operation).__name__, getattr(operation, "region", None), of, _details(operation)]
     return " ".join(filter(None, words))
@@ -167,9 +172,9 @@ def shown_id(id_: str) -> str:
 def _details(operation: op.Operation) -> str:
     match operation:
         case op.WriteRecord(old, new) | op.WriteRecordCopy(old, new):
-            return _record_change(getattr(old, "original", old), getattr(new, "original", new))
+            return _record_change(_original(old), _original(new))
         case op.WriteRegister(old=old, new=new) | op.WriteCopy(old, new):
-            return _change(getattr(old, "original", old), getattr(new, "original", new))
+            return _change(_original(old), _original(new))
         case op.HoldItem(_, _, state, over) | op.OpenItem(_, _, state, over):
             return f"{shown(state)}, over {shown(over)}"
         case op.FenceItem(_, _, over, epoch, by):

@@ -177,7 +177,7 @@ PROTOCOL: Patches = {
     "answer: what begins later begins above": ((admit,), "_first", _first(first_base=1)),
     "answer: what begins later has an epoch of its own": ((admit,), "_first", _first(first_epoch=1)),
     "first: every region has answered": ((admit,), "_scan_items", _scan_those_that_answer),
-    "first: what is left": ((admit,), "where", lambda _: lambda *_: {}),
+    "first: what is left": ((admit,), "where", _always(dict[str, Any]())),
     "loss: an id of its own": ((admit, reconcile), "loss_id", _always("loss")),
     "loss: another id after an answer": ((admit, reconcile), "loss_id", _same_loss),
     "loss: every region answers": ((plan,), "unanswering", _always(())),

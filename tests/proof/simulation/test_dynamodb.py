@@ -40,7 +40,7 @@ def client(database: Database) -> DynamoDB:
     return database.client(REGION)
 
 
-WRONG = {
+WRONG: Item = {
     ":one": {"N": "one"},
     ":both": {"N": "1", "S": "1"},
     ":true": {"BOOL": "true"},
@@ -49,7 +49,7 @@ WRONG = {
 }
 """Values that DynamoDB refuses, or what comes of adding something to the last one."""
 
-UNKNOWN = {f":u{place}": each for place, each in enumerate(({"N": "1.5"}, {"N": "1e2"}, {"M": {}}, {"SS": ["a"]}))}
+UNKNOWN: Item = {":u0": {"N": "1.5"}, ":u1": {"N": "1e2"}, ":u2": {"M": {}}, ":u3": {"SS": ["a"]}}
 
 
 def write(client: DynamoDB, text: str) -> dict[str, Any]:
