@@ -57,7 +57,7 @@ def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[st
     for operation, answer in steps:
         kind = _kind(operation)
         if kind == "Write" or (kind == READ and ids):
-            lines += _looked(name, read, ids)
+            lines += _inspected(name, read, ids)
             read, ids = [], []
         if kind == READ:
             read.append(_found(operation, answer))
@@ -65,10 +65,10 @@ def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[st
             ids.append(_id(operation, answer))
         else:
             lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
-    return [*lines, *_looked(name, read, ids)]
+    return [*lines, *_inspected(name, read, ids)]
 
 
-def _looked(name: str, read: list[str], ids: list[str]) -> list[str]:
+def _inspected(name: str, read: list[str], ids: list[str]) -> list[str]:
     described = ", ".join(ids)
     if read:
         return [f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else "")]

@@ -336,7 +336,8 @@ class World:
         self.database.label, self.refusal = "Mint", None
         silent, LOG.disabled = LOG.disabled, True
         try:
-            return [*(function.mint(counter) if count is None else function.mint_block(counter, count)).integers()]
+            block = function.mint(counter) if count is None else function.mint_block(counter, count)
+            return [block.first + number * block.stride for number in range(block.count)]
         except (RequestError, ServiceError) as refusal:
             self.refusal = refusal
             return []
