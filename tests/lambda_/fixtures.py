@@ -1,12 +1,13 @@
 """Fixtures: the functions in this process, as Lambda runs them, on tables of the local AWS server."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol, TypedDict
+from typing import Any
+from urllib.parse import parse_qs
 
 import aws_client.service
 import mint.handler
@@ -36,32 +37,48 @@ class Stack:
     """Undone when the tables are deleted."""
 
 
-class Response(TypedDict):
-    """The minting function's response, with its decoded JSON."""
+Ask = Callable[..., dict[str, Any]]
+"""`ask("GET", "/orders?count=2", "eu-west-1", idempotency_key="k")`: the response to a Function URL's event.
 
-    statusCode: int
-    headers: dict[str, str]
-    body: str
-    document: Any
-    """None if the body is not JSON."""
+Its `document` is its decoded JSON, or None. The function is cold, unless it is asked for a `warm` one, which keeps what
+it has in memory.
+"""
+
+EVENTS = Path(__file__).parent / "events"
+"""As AWS documents them: of a Function URL or HTTP API (payload format 2.0), and of a REST API (1.0)."""
 
 
-class Ask(Protocol):
-    """`ask("GET", "/orders", "eu-west-1")` sends the minting function a Function URL's event."""
+def recorded(name: str) -> dict[str, Any]:
+    return json.loads((EVENTS / f"{name}.json").read_text())
 
-    def __call__(
-        self, method: str = "GET", path: str = "/", region: str = HOME, *, warm: bool = False, **headers: str
-    ) -> Response:
-        """Return the response of a cold function, or of the one that ran last if `warm`.
 
-        Args:
-            method: the request's method.
-            path: with the query string, if there is one.
-            region: the function's region.
-            warm: whether the function keeps what it has in memory.
-            headers: besides those of the recorded event, such as `idempotency_key="k"`.
-        """
-        ...
+def url_event(
+    method: str = "GET", path: str = "/", query: str = "", event: str = "get", **headers: str | list[str]
+) -> dict[str, Any]:
+    """Return a recorded event with another request. A header's name may have underscores for hyphens."""
+    found = recorded(event)
+    found["requestContext"]["http"] |= {"method": method, "path": path}
+    sent = {name: ",".join(values) for name, values in changed(found["headers"], headers).items()}
+    return found | {"rawPath": path, "rawQueryString": query, "headers": sent}
+
+
+def rest_event(
+    method: str = "GET", path: str = "/", query: str = "", event: str = "get", **headers: str | list[str]
+) -> dict[str, Any]:
+    """Do the same for a REST API."""
+    found = recorded(f"rest_{event}")
+    return found | {
+        "httpMethod": method,
+        "path": path,
+        "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True) or None,
+        "multiValueHeaders": changed(found["multiValueHeaders"], headers),
+    }
+
+
+def changed(found: dict[str, Any], headers: dict[str, Any]) -> dict[str, list[str]]:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    others = {name: value for name, value in found.items() if name.lower() not in map(str.lower, sent)}
+    return {name: value if isinstance(value, list) else [value] for name, value in (others | sent).items()}
 
 
 TABLES = {
@@ -154,33 +171,23 @@ def forget() -> None:
 @pytest.fixture
 def ask(stack: Stack) -> Ask:
     """Requests to the minting function on the tables of `stack`."""
-    event = json.loads((Path(__file__).parent / "events" / "get.json").read_text())
 
     def ask(
         method: str = "GET", path: str = "/", region: str = HOME, *, warm: bool = False, **headers: str
-    ) -> Response:
-        stack.monkeypatch.setenv("AWS_REGION", region)
-        stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
-        if not warm:
-            forget()
+    ) -> dict[str, Any]:
         path, _, query = path.partition("?")
-        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        http = {**event["requestContext"]["http"], "method": method, "path": path}
-        response = mint.handler.handler(
-            {
-                **event,
-                "rawPath": path,
-                "rawQueryString": query,
-                "headers": {**event["headers"], **sent_headers},
-                "requestContext": {**event["requestContext"], "http": http},
-            },
-            SimpleNamespace(aws_request_id="request-1"),
-        )
-        stack.monkeypatch.setenv("AWS_REGION", HOME)
-        stack.monkeypatch.setenv("AWS_DEFAULT_REGION", HOME)
-        headers, body = response["headers"], response["body"]
-        is_json = body and "json" in headers["Content-Type"]
-        document = json.loads(body) if is_json else None
-        return Response(statusCode=response["statusCode"], headers=headers, body=body, document=document)
+        response = response_in(stack, region, url_event(method, path, query, **headers), warm=warm)
+        is_json = response["body"] and "json" in response["headers"]["Content-Type"]
+        return {**response, "document": json.loads(response["body"]) if is_json else None}
 
     return ask
+
+
+def response_in(stack: Stack, region: str, event: dict[str, Any], *, warm: bool = False) -> dict[str, Any]:
+    """Return a region's response to an event."""
+    stack.monkeypatch.setenv("AWS_REGION", region)
+    if not warm:
+        forget()
+    response = mint.handler.handler(event, SimpleNamespace(aws_request_id="request-1"))
+    stack.monkeypatch.setenv("AWS_REGION", HOME)
+    return response

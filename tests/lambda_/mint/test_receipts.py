@@ -2,7 +2,6 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,67 +11,10 @@ from mint.receipts import Receipts, receipt_of
 from mint.table import CounterTable
 
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinator_calls import item, laid_out
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
 
 KEY = receipt_of("k", "integers")
-
-
-def test_a_repeated_request_returns_the_same_integers(ask: Ask, stack: Stack) -> None:
-    laid_out(counters=["integers", "orders"])
-
-    for path, key, integers in (
-        ("/", "order-17", [1]),
-        ("/?count=3", '"a\\"-b"', [4, 7, 10]),
-        ("/", "order-18", [13]),
-        ("/orders?count=2", "order-17", [1, 4]),  # each counter has keys of its own
-    ):
-        first, again = (ask(method, path, idempotency_key=key) for method in ("POST", "GET"))
-        assert first["document"] == again["document"]
-        assert (first["document"].get("integers") or [first["document"]["integer"]]) == integers
-        assert "Idempotency-Replayed" not in first["headers"]
-        assert again["headers"]["Idempotency-Replayed"] == "true"
-
-
-def test_a_key_of_another_count_is_refused(ask: Ask, stack: Stack) -> None:
-    laid_out()
-    ask("POST", "/", idempotency_key="k")
-    before = item(stack, "us-east-1")
-
-    assert ask("POST", "/?count=2", idempotency_key="k")["statusCode"] == 422
-    assert item(stack, "us-east-1") == before
-
-
-def test_a_single_integer_and_a_block_of_one_are_the_same_request(ask: Ask, stack: Stack) -> None:
-    laid_out()
-
-    first = ask("POST", "/", idempotency_key="curl")["document"]
-    again = ask("POST", "/?count=1", idempotency_key="curl")["document"]
-    block = ask("POST", "/?count=1", idempotency_key="client")["document"]
-    single = ask("POST", "/", idempotency_key="client")["document"]
-
-    assert (first["integer"], again["integers"]) == (1, [1])
-    assert (block["integers"], single["integer"]) == ([4], 4)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [receipt_of("a", "orders"), receipt_of("b", "integers"), receipt_of("b", "orders", "arn:aws:iam::1:user/a")],
-)
-def test_no_two_keys_share_a_receipt(other: str) -> None:
-    assert other != receipt_of("a", "integers") != receipt_of("a", "integers", "arn:aws:iam::1:user/a")
-
-
-def test_an_expired_receipt_that_is_still_there_is_ignored(
-    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    laid_out()
-    assert ask("POST", "/", idempotency_key="k")["document"]["integer"] == 1
-    now = time.time()
-    for integer, later in ((1, 24 * 3600 - 60), (4, 24 * 3600 + 2), (4, 48 * 3600 - 60), (7, 48 * 3600 + 4)):
-        monkeypatch.setattr("mint.receipts.time.time", lambda: now + later)  # noqa: B023
-        for _ in range(2):
-            assert ask("POST", "/", idempotency_key="k")["document"]["integer"] == integer
 
 
 def test_many_at_once_with_one_key_get_the_same_integer(stack: Stack) -> None:

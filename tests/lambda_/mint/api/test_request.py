@@ -1,15 +1,12 @@
 """What an event asks for: that of a Function URL (payload format 2.0), and the same of a REST API (1.0)."""
 
-import json
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mint.api.request import (
     CounterRequest,
@@ -18,39 +15,14 @@ from mint.api.request import (
     OwnerOf,
     Problem,
     Request,
-    after_parameter,
     idempotency_key,
     received,
     request_of,
 )
 
-EVENTS = Path(__file__).parents[2] / "events"
-BROWSER = "text/html,*/*;q=0.8"
+from tests.lambda_.fixtures import rest_event, url_event
 
 Make = Callable[..., dict[str, Any]]
-"""Makes an event. A header's name has underscores for hyphens, and its value may be a list."""
-
-
-def url_event(method: str = "GET", path: str = "/", query: str = "", **headers: str | list[str]) -> dict[str, Any]:
-    sent = {name.replace("_", "-"): ",".join(listed(value)) for name, value in headers.items()}
-    http = {"http": {"method": method, "path": path}, "domainName": "abc.lambda-url.eu-west-1.on.aws"}
-    return {"requestContext": http, "rawPath": path, "rawQueryString": query, "headers": sent}
-
-
-def rest_event(method: str = "GET", path: str = "/", query: str = "", **headers: str | list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((EVENTS / "rest_get.json").read_text())
-    changed = {name.replace("_", "-"): listed(value) for name, value in headers.items()}
-    others = {name: values for name, values in found["multiValueHeaders"].items() if name.lower() not in changed}
-    return found | {
-        "httpMethod": method,
-        "path": path,
-        "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True) or None,
-        "multiValueHeaders": {**others, **changed},
-    }
-
-
-def listed(value: str | list[str]) -> list[str]:
-    return value if isinstance(value, list) else [value]
 
 
 @pytest.fixture(params=[url_event, rest_event])
@@ -66,28 +38,16 @@ def read(sent: dict[str, Any]) -> Request:
 @pytest.mark.parametrize(
     ("method", "path", "query", "expected"),
     [
-        ("GET", "/", "", MintRequest("integers")),
-        ("POST", "/orders", "", MintRequest("orders")),
         ("POST", "/orders", "count=3", MintRequest("orders", 3)),
-        ("POST", "/orders", "count=100000", MintRequest("orders", 100_000)),
         ("POST", "/orders", "other=%26count%3D4&other=", MintRequest("orders")),
         ("POST", "/orders", "country=de&account=5&court=1&_=17", MintRequest("orders")),
-        ("POST", "//orders", "", MintRequest("orders")),
         ("POST", "///", "", MintRequest("integers")),
         ("POST", "/" + "a" * 63, "", MintRequest("a" * 63)),
-        ("GET", "/orders/7", "", OwnerOf("orders", 7)),
-        ("HEAD", "/orders/9007199254740991", "", OwnerOf("orders", 2**53 - 1)),
-        ("GET", "//orders/7", "", OwnerOf("orders", 7)),
+        ("HEAD", "//orders/9007199254740991", "", OwnerOf("orders", 2**53 - 1)),
         ("PUT", "/orders", "", CounterRequest("create", "orders")),
-        ("GET", "/-/health", "", CounterRequest("health", "integers")),
-        ("HEAD", "/-/health", "", CounterRequest("health", "integers")),
-        ("GET", "/-/status", "", CounterRequest("status", "integers")),
-        ("GET", "/-/status", "counter=orders", CounterRequest("status", "orders")),
-        ("GET", "/-/counters", "", ListCounters(100, None)),
         ("GET", "/-/counters", "limit=250", ListCounters(250, None)),
-        ("HEAD", "/-/counters", "limit=5&after=orders", ListCounters(5, "orders")),
-        ("GET", "/-/counters", "after=-check", ListCounters(100, "-check")),
-        ("GET", "/-/counters", "after=a/layouts", ListCounters(100, "a/layouts")),
+        ("HEAD", "/-/counters", "after=-check", ListCounters(100, "-check")),
+        ("GET", "/-/counters", "limit=5&after=a/layouts", ListCounters(5, "a/layouts")),
     ],
 )
 def test_an_event_is_read(event: Make, method: str, path: str, query: str, expected: object) -> None:
@@ -178,43 +138,14 @@ def test_headers_are_read_in_any_case(event: Make) -> None:
     assert not received(event(X_Forwarded_Proto="http")).https
 
 
-@pytest.mark.parametrize(
-    ("header", "key"),
-    [("~" * 255, "~" * 255), ('"k"', "k"), ('"a,b"', "a,b"), (r'"a\"b"', 'a"b'), (r'"a\\b"', r"a\b"), (" k ", "k")],
-)
-def test_a_key_may_be_quoted(header: str, key: str) -> None:
-    assert idempotency_key({"idempotency-key": header}) == key
-
-
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=255))
+@example("~" * 255)
 def test_every_key_can_be_sent_quoted(key: str) -> None:
     quoted = key.replace("\\", "\\\\").replace('"', '\\"')
 
     assert idempotency_key({"idempotency-key": f'"{quoted}"'}) == key
-
-
-def test_a_list_need_not_continue_anything() -> None:
-    assert after_parameter([]) is None
-
-
-@pytest.mark.parametrize(("accept", "html"), [(BROWSER, True), ("*/*", False), ("application/json", False)])
-def test_a_browser_that_reads_gets_pages(event: Make, accept: str, html: bool) -> None:
-    for method in ("GET", "HEAD"):
-        assert read(event(method, "/orders/7", accept=accept)) == OwnerOf("orders", 7)
-        assert read(event(method, "/-/status", accept=accept)) == CounterRequest("status", "integers")
-        assert received(event(method, accept=accept)).html is html
-    minted = MintRequest("integers")
-    assert read(event("GET", accept=accept)) == (CounterRequest("page", "integers") if html else minted)
-    assert read(event("POST", accept=accept)) == minted
-    assert not received(event("POST", accept=accept)).html
-
-
-@pytest.mark.parametrize(
-    ("path", "root"),
-    [("/", "./"), ("", "./"), ("/orders", "./"), ("//orders/7", "../"), ("/orders/", "../"), ("/a/b/c", "../../")],
-)
-def test_links_begin_where_the_api_does(event: Make, path: str, root: str) -> None:
-    assert received(event("GET", path)).root == root
+    if not {",", '"'} & set(key):
+        assert idempotency_key({"idempotency-key": f" {key} "}) == key
 
 
 @pytest.mark.parametrize("header", ["sec_purpose", "purpose", "Purpose", "x_purpose", "x_moz"])
@@ -244,19 +175,6 @@ def test_a_body_is_measured_as_it_was_sent(event: Make, size: int, encoded: bool
         assert problem.value.status == 413
     else:
         assert read(sent) == MintRequest("integers")
-
-
-def test_only_the_check_itself_reaches_its_counter(event: Make) -> None:
-    """Function URLs and API Gateway always say by which domain name the request came, and a REST API in its format."""
-    sent = event("POST", "/-check")
-    with pytest.raises(Problem):
-        read(sent)
-    del sent["requestContext"]["domainName"]
-    if event is url_event:
-        assert read(sent) == MintRequest("-check")
-        sent["requestContext"]["http"]["method"] = "PUT"
-    with pytest.raises(Problem):
-        read(sent)
 
 
 @pytest.mark.parametrize("odd", [None, 1, "x", [], {}, {"a": None}, {"a": 1}, {"a": [None, "\ud800"]}])

@@ -1,0 +1,155 @@
+"""Requests and responses, as `exchanges/*.txt` have them: of a Function URL's events, and the same of a REST API's.
+
+`WRITE_EXCHANGES=1 pytest -n0` on this file writes what the function responds. Then read the difference.
+
+A line is a request and its response, or a method of `Exchange` with its arguments. Without a body, and with the headers
+that every response of its kind has, a response is shown as its status and what is particular to it.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from html import unescape
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coordinate.protocol.model import Item
+from mint.api.pages import colour_of
+
+from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
+from tests.lambda_.fixtures import HOME, Stack, response_in, rest_event, url_event
+
+CASES = [
+    (file, *section.split("\n", 1))
+    for file in sorted((Path(__file__).parent / "exchanges").glob("*.txt"))
+    for section in file.read_text().split("\n## ")[1:]
+]
+OF_PAGES = {"Vary", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Strict-Transport-Security"}
+
+
+@pytest.mark.parametrize("make", [url_event, rest_event])
+@pytest.mark.parametrize(("file", "title", "lines"), CASES, ids=[f"{file.stem}, {title}" for file, title, _ in CASES])
+def test_an_exchange(stack: Stack, make: Callable[..., Any], file: Path, title: str, lines: str) -> None:
+    exchange = Exchange(stack, make)
+    played = "\n".join(map(exchange.played, lines.split("\n")))
+
+    if "WRITE_EXCHANGES" in os.environ:
+        file.write_text(file.read_text().replace(f"## {title}\n{lines}", f"## {title}\n{played}"))
+    assert played == lines
+
+
+class Exchange:
+    """A region's function, cold at each request."""
+
+    def __init__(self, stack: Stack, make: Callable[..., dict[str, Any]]) -> None:
+        self.stack, self.make, self.region, self.event, self.records = stack, make, HOME, "get", dict[str, Any]()
+        stack.monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
+
+    def played(self, line: str) -> str:
+        asked = line.partition(" -> ")[0]
+        word, *words = asked.split(" ")
+        if word.isupper():
+            return f"{asked} -> {self.response(asked)}"
+        if word and word != "#":
+            getattr(self, word)(*words)
+        return line
+
+    def response(self, asked: str) -> str:
+        request, *headers = asked.split(" | ")
+        method, target = request.split(" ")
+        path, _, query = target.partition("?")
+        names = dict(header.split(": ") for header in headers)
+        before = self.items()
+        get, head = (self.make(way, path, query, self.event, **names) for way in (method, "HEAD"))
+        response = response_in(self.stack, self.region, get)
+        html = response["headers"]["Content-Type"] == "text/html; charset=utf-8"
+        if html or method not in ("GET", "POST") or path.strip("/").count("/") or response["statusCode"] != 200:
+            assert self.items() == before, "it minted something"
+        if method == "GET" and path.strip("/").count("/"):
+            assert response_in(self.stack, self.region, head) == {**response, "body": ""}
+        assert response.pop("isBase64Encoded", None) == (False if self.make is rest_event else None)
+        return self.page(**response) if html else self.document(**response)
+
+    def document(self, statusCode: int, headers: dict[str, str], body: str) -> str:  # noqa: N803
+        assert headers.pop("Cache-Control") == "no-store"
+        if headers["Content-Type"] == ("application/json" if statusCode < 400 else "application/problem+json"):
+            del headers["Content-Type"]
+        if statusCode >= 400:
+            said = json.loads(body)
+            common = [said.pop(name) for name in ("type", "title", "status", "region")]
+            assert common == ["about:blank", HTTPStatus(statusCode).phrase, statusCode, self.region]
+            body = said.pop("detail") + (f" {json.dumps(said)}" if said else "")
+        elif "Content-Type" in headers:
+            body = body.replace("\n", "\\n")
+        shown = "".join(f" [{name}: {value}]" for name, value in headers.items() if (name, value) != ("Vary", "Accept"))
+        assert ("Vary" in headers) == (statusCode == 200 and not re.match(r'{"(status|counters)":', body))
+        return f"{statusCode}{shown} " + (body if len(body) < 600 else f"{body[:99]} … {body[-40:]} ({len(body)})")
+
+    def page(self, statusCode: int, headers: dict[str, str], body: str) -> str:  # noqa: N803
+        shown = "".join(f" [{name}: {value}]" for name, value in headers.items() if name == "Retry-After")
+        assert headers.keys() - {"Retry-After"} == {"Content-Type", "Cache-Control", *OF_PAGES}
+        if found := re.findall(r' id="data">(.*?)</script>', body):
+            data = json.loads(found[0])
+            shown_regions = {self.region}.union(*(layout["regions"] for layout in data["layouts"]))
+            assert data.pop("colours") == {name: colour_of(name) for name in shown_regions}
+            return f"{statusCode} page that mints, {json.dumps(data)}"
+        text = re.sub('<a href="([^"]*)">(.*?)</a>', r" [\2](\1)", body.partition("</header>")[2])
+        text = re.sub("</?(b|bdi)( [^>]*)?>|<small>.*?</small>|<form.*?</form>", "", text, flags=re.DOTALL)
+        return f"{statusCode}{shown} page: " + " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
+
+    def items(self) -> Any:
+        found = self.client().scan(TableName=self.stack.counters, ConsistentRead=True)
+        return sorted(found["Items"], key=lambda item: item["counter"]["S"])
+
+    def client(self) -> Any:
+        return self.stack.aws.client("dynamodb", self.region)
+
+    def begin(self, *words: str) -> None:
+        regions, settings = read(words)
+        laid_out(*regions, **settings)
+
+    def deploy(self, *words: str) -> None:
+        regions, settings = read(words)
+        deploy(*regions, **settings)
+
+    def at(self, region: str) -> None:
+        self.region = region
+
+    def put(self, counter: str, *words: str) -> None:
+        flags, numbers = read(words)
+        put_item(self.stack, self.region, Item(**numbers, fenced="fenced" in flags), counter)
+
+    def delete(self, counter: str) -> None:
+        self.client().delete_item(TableName=self.stack.counters, Key={"counter": {"S": counter}})
+
+    def set(self, name: str, *value: str) -> None:
+        self.stack.monkeypatch.setenv(name, " ".join(value))
+
+    def unset(self, name: str) -> None:
+        self.stack.monkeypatch.delenv(name)
+
+    def signed(self, event: str) -> None:
+        self.event = event
+
+    def later(self, seconds: str) -> None:
+        now = time.time() + int(seconds)
+        self.stack.monkeypatch.setattr("mint.receipts.time.time", lambda: now)
+
+    def remember(self, region: str) -> None:
+        """Remember the layouts on record there."""
+        key: Any = {"receipt": {"S": "integers/layouts"}}
+        client = self.stack.aws.client("dynamodb", region)
+        self.records[region] = client.get_item(TableName=self.stack.receipts, Key=key)["Item"]
+
+    def restore(self, region: str) -> None:
+        self.stack.aws.client("dynamodb", region).put_item(TableName=self.stack.receipts, Item=self.records[region])
+
+
+def read(words: tuple[str, ...]) -> tuple[list[str], dict[str, Any]]:
+    """Return words, and those that are `name=value`, with decoded JSON."""
+    named = dict(word.split("=") for word in words if "=" in word)
+    return [word for word in words if "=" not in word], {name: json.loads(value) for name, value in named.items()}
