@@ -17,7 +17,7 @@ from aws_client.service import DynamoDB, ServiceError
 
 from components.settings.args import minting_environment
 from local.aws_clients import Aws
-from tests.lambda_.coordinator_calls import PATIENCE, make_table
+from tests.lambda_.coordinator_calls import ARN, PATIENCE, make_table
 from tests.lambda_.in_process import answer_in_process
 
 HOME = "us-east-1"
@@ -161,6 +161,24 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     aws_client.service.set_deadline(None)
     yield
     aws_client.service.set_deadline(None)
+
+
+COORDINATOR = f"{ARN}:minting"
+Sent = list[tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def sent(stack: Stack) -> Sent:
+    """What minting functions send, to whom; nothing carries it out, so nobody waits for it."""
+    events: Sent = []
+
+    def send(function: str, event: dict[str, Any], timeout: float) -> None:
+        events.append((function, event))
+
+    stack.monkeypatch.setattr("mint.grants.send", send)
+    stack.monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    return events
 
 
 def forget() -> None:

@@ -49,14 +49,17 @@ def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch, wa
     assert minting.MAX_WAIT - minting.MAX_PAUSE < sum(waits) <= minting.MAX_WAIT
 
 
-def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("results", "leaving", "milliseconds", "waited"),
+    [([FENCED, USED_UP], "", 9000, 1), ([FENCED], "eu-west-1", 9000, 0), ([FENCED], "", 0, 0)],
+    ids=["the counter is used up", "the region leaves", "the invocation ends"],
+)
+def test_it_stops_at_once_where_waiting_is_in_vain(
+    credentials: None, monkeypatch: pytest.MonkeyPatch, waits: list[float],
+    results: list[CeilingReached], leaving: str, milliseconds: int, waited: int,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LEAVING", leaving)
+    set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: milliseconds))
     with pytest.raises(CeilingReached) as reached:
-        minted(monkeypatch, FENCED, USED_UP)
-    assert (reached.value, len(waits)) == (USED_UP, 1)
-
-
-def test_it_does_not_outlast_the_invocation(credentials: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
-    with pytest.raises(CeilingReached) as reached:
-        minted(monkeypatch, FENCED)
-    assert reached.value is FENCED
+        minted(monkeypatch, *results)
+    assert (reached.value, len(waits)) == (results[-1], waited)

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-import mint.grants
 import mint.minting
 import pytest
 from aws_client.connection import NoResponse
@@ -17,25 +16,12 @@ from coordinate.protocol.model import Item
 from global_integers_core.lattice import MAX_INTEGER
 from global_integers_core.records import ASKED_KEY
 from tests.lambda_.coordinator_calls import HOME, laid_out, put_item, register, send
-from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.fixtures import COORDINATOR, Ask, Sent, Stack
 
-COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:shop-coordinate:minting"
 USED_UP = Item(issued=10, stride=3, ceiling=10, epoch=1)
 NOW = 1_795_000_000
 
-Sent = list[tuple[str, dict[str, str]]]
 Clock = Callable[[float], None]
-
-
-@pytest.fixture
-def sent(stack: Stack) -> Sent:
-    """What minting functions send, to whom; nothing carries it out, so nobody waits for it."""
-    events: Sent = []
-
-    stack.monkeypatch.setattr(mint.grants, "send", lambda function, event, timeout: events.append((function, event)))
-    stack.monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
-    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
-    return events
 
 
 @pytest.fixture
@@ -143,7 +129,7 @@ def test_a_region_that_cant_ask_still_answers_503(
     def fail(*_: object) -> None:
         raise failure
 
-    stack.monkeypatch.setattr(mint.grants, "send", fail)
+    stack.monkeypatch.setattr("mint.grants.send", fail)
     put_item(stack, HOME, USED_UP)
 
     assert refused(ask()) == (503, "5", False)
@@ -264,7 +250,7 @@ def test_no_caller_often_waits_for_a_home_region_that_cant_be_asked(ask: Ask, st
         tried.append(now)
         raise ConnectionError("no route")
 
-    stack.monkeypatch.setattr(mint.grants, "send", send)
+    stack.monkeypatch.setattr("mint.grants.send", send)
     stack.monkeypatch.setattr("mint.minting.time.monotonic", lambda: now)
     stack.monkeypatch.setattr("time.time", lambda: NOW + now)
     put_item(stack, HOME, replace(LOW, issued=16))
