@@ -1,64 +1,16 @@
-"""Connections, plain and with TLS: kept open, replaced, and made only to a server that proves to be the endpoint."""
+"""Connections: kept open, replaced, and never used for what isn't clear. test_trust.py has those with TLS."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 import socket
-from collections.abc import Generator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import aws_client.service
 import pytest
-import trustme
-from aws_client.connection import Connection, NoResponse, trust
-from aws_client.service import DynamoDB
+from aws_client.connection import Connection, NoResponse
 from aws_client.signed_request import endpoint_of
 
-from tests.lambda_.aws_client.faults import (
-    ANSWER,
-    GOOD,
-    answering,
-    answers,
-    answers_and_closes,
-    certified,
-    dynamodb_at,
-    whole,
-)
-
-
-@pytest.fixture
-def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Generator[trustme.CA]:
-    """A certificate authority that this machine trusts."""
-    made = trustme.CA()
-    made.cert_pem.write_to_path(tmp_path / "authority.pem")
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    trust.cache_clear()
-    yield made
-    trust.cache_clear()
-
-
-def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(GOOD, tls=certified(authority, "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        dynamodb = DynamoDB()
-        for _ in range(5):
-            assert dynamodb.call("UpdateItem", {}) == ANSWER
-        dynamodb.close()
-
-    assert (server.connections, len(server.requests)) == (1, 5)
-
-
-def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with answering(GOOD, answers_and_closes(GOOD), tls=certified(authority, "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        dynamodb = DynamoDB()
-        dynamodb.call("UpdateItem", {})
-        server.until(lambda: not server.open)
-        dynamodb.call("UpdateItem", {})
-        dynamodb.close()
-
-    assert server.connections == 2
+from tests.lambda_.aws_client.faults import ANSWER, GOOD, answering, answers, answers_and_closes, dynamodb_at, whole
 
 
 @pytest.mark.usefixtures("quick")

@@ -1,12 +1,7 @@
 """What an error means, for the function that mints and for the coordinator: one table."""
 
 import pytest
-from aws_client.connection import NoResponse
 from aws_client.meaning import MEANINGS, Meaning, meaning
-from aws_client.service import ServiceError
-
-from tests.lambda_.aws_client.faults import answering, answers_and_closes, dynamodb_at
-from tests.lambda_.coordinate.error_responses import SIGNERS, TRANSIENT
 
 CODES = [(code, known) for known, codes in MEANINGS.items() for code in codes]
 
@@ -55,21 +50,3 @@ def test_a_status_says_what_is_unknown(status: int, code: str, message: str, kno
 )
 def test_a_cancelled_transaction_says_why(reasons: list[str], known: Meaning) -> None:
     assert meaning(400, "TransactionCanceledException", reasons=reasons) == known
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("shape", TRANSIENT)
-def test_the_table_is_unavailable_or_does_not_accept_the_role(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aws_client.service.FIRST_PAUSE", 0)
-    with answering(b"") as server:
-        server.faults.append(answers_and_closes(TRANSIENT[shape]))
-        dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises((NoResponse, ServiceError)) as failed:
-            dynamodb.call("GetItem", {})
-
-    error = failed.value
-    if shape in SIGNERS:
-        assert isinstance(error, ServiceError)
-        assert error.unaccepted
-    else:
-        assert isinstance(error, NoResponse) or error.transient or error.meaning == "gone"

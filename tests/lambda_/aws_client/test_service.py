@@ -50,17 +50,39 @@ def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytes
     assert server.connections <= 8
 
 
-def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(GOOD) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
-        dynamodb.call("GetItem", {})
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "NEXT")
-        monkeypatch.delenv("AWS_SESSION_TOKEN")
-        dynamodb.call("GetItem", {})
+        assert dynamodb.call("UpdateItem", {"TableName": "t"}) == ANSWER
         dynamodb.close()
 
-    assert b"Credential=NEXT/" in server.requests[1].raw
-    assert b"Security-Token" not in server.requests[1].raw
+    (request,) = server.requests
+    assert (request.method, request.path, request.document) == ("POST", "/", {"TableName": "t"})
+    assert (request.operation, request.scope) == ("UpdateItem", ("eu-west-1", "dynamodb"))
+    expected = {
+        "host": server.url.removeprefix("http://"),
+        "content-type": "application/x-amz-json-1.0",
+        "x-amz-target": "DynamoDB_20120810.UpdateItem",
+        "x-amz-security-token": "the-token",
+    }
+    assert request.headers == {**request.headers, **expected}
+
+
+def test_new_credentials_and_a_later_second_are_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(GOOD) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        for at, key in ((1.0, "a"), (1.9, "a"), (2.0, "a"), (2.0, "b")):
+            monkeypatch.setattr("aws_client.service.time.time", lambda at=at: at)
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+            dynamodb.call("UpdateItem", {})
+        monkeypatch.delenv("AWS_SESSION_TOKEN")
+        dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    first, same, later, renewed, without = (request.raw for request in server.requests)
+    assert first == same
+    assert len({first, later, renewed, without}) == 4
+    assert (b"Credential=b/" in renewed, b"Security-Token" in without) == (True, False)
 
 
 @pytest.mark.slow

@@ -74,6 +74,16 @@ def test_a_signature_is_botocores(
     assert sorted(lines) == sorted(f"{name}: {value}" for name, value in sent.items())
 
 
+def test_a_request_is_made_once_a_second() -> None:
+    endpoint = Endpoint(secure=True, host="example.com", port=443, path="/below")
+
+    def post(second: int) -> bytes:
+        return signed("POST", endpoint, "/x", (), b"{}", Credentials("AKID", "secret"), "eu-west-1", "dynamodb", second)
+
+    assert post(1) is post(1)
+    assert post(1).startswith(b"POST /below/x HTTP/1.1\r\n")
+
+
 def test_the_key_is_derived_once_a_day_region_and_service() -> None:
     signing_key.cache_clear()
     day = 86_400

@@ -16,7 +16,7 @@ from aws_client.service import DynamoDB, set_deadline
 from aws_client.signed_request import Endpoint
 
 from proof.faulty_server import PATIENCE
-from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answering, certified
+from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answering, answers, answers_and_closes, certified
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -74,6 +74,22 @@ def test_only_amazons_roots_are_read_for_an_endpoint_of_amazon(
 
     assert call(certified(amazon.create_child_ca(), "127.0.0.1"), monkeypatch) == 1
     assert read() == {AMAZONS}
+
+
+def test_calls_share_a_connection_and_a_dead_one_is_replaced(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    machine(authority)
+    monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
+    with answering(GOOD, answers(GOOD), answers_and_closes(GOOD), tls=certified(authority, "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        dynamodb = DynamoDB()
+        assert [dynamodb.call("UpdateItem", {}) for _ in range(2)] == [ANSWER] * 2
+        assert server.connections == 1
+        server.until(lambda: not server.open)
+        assert [dynamodb.call("UpdateItem", {}) for _ in range(2)] == [ANSWER] * 2
+        dynamodb.close()
+
+    assert server.connections == 2
 
 
 def test_an_endpoint_with_another_root_is_reached_too(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

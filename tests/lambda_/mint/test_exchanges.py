@@ -142,7 +142,7 @@ class Exchange:
     def remember(self, region: str) -> None:
         """Remember the layouts on record there."""
         key: Any = {"receipt": {"S": "integers/layouts"}}
-        client = self.stack.aws.client("dynamodb", region)
+        client: Any = self.stack.aws.client("dynamodb", region)
         self.records[region] = client.get_item(TableName=self.stack.receipts, Key=key)["Item"]
 
     def restore(self, region: str) -> None:

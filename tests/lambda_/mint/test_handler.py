@@ -26,8 +26,9 @@ anything = st.recursive(
     max_leaves=8,
 )
 name = st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text
-usual = {
-    "requestContext": st.builds(lambda method: {"http": {"method": method}}, st.sampled_from(["GET", "POST"]) | text),
+method = st.sampled_from(["GET", "POST", "PUT", "HEAD"]) | text
+usual: dict[str, st.SearchStrategy[Any]] = {
+    "requestContext": st.fixed_dictionaries({"http": st.fixed_dictionaries({"method": method})}),
     "rawPath": st.sampled_from(PATHS) | text.map("/{}".format) | text,
     "headers": st.dictionaries(name, text | st.just("text/html,*/*;q=0.8"), max_size=6),
     "rawQueryString": text | st.builds("count={}".format, st.integers() | text),
