@@ -2,15 +2,15 @@
 
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import trustme
 from aws_client.service import DynamoDB
 
-from proof.faulty_server import PATIENCE, Fault, Reply, Request, Server, forward, json_response
+from proof.faulty_server import PATIENCE, Fault, Reply, Request, Server, json_response
 
 
 class Clock:
@@ -27,13 +27,6 @@ class Clock:
 
 
 CLOCK = Clock()
-
-
-def certified(authority: trustme.CA, *names: str) -> ssl.SSLContext:
-    """The TLS settings of a server with a certificate for these names."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert(*names).configure_cert(context)
-    return context
 
 
 def whole(
@@ -53,22 +46,18 @@ def answering(reply: Reply, *faults: Fault, tls: ssl.SSLContext | None = None) -
     async def handler(_: Request) -> Reply:
         return reply
 
-    return Server(handler, once(*faults), tls=tls)
+    return Server(handler, [replace(fault, times=1) for fault in faults], tls=tls)
 
 
-def before(endpoint: str, *faults: Fault) -> Server:
-    """Return a server before another one. Each of the faults strikes one of the first requests, in order."""
-    return Server(lambda request: forward(endpoint, request), once(*faults))
-
-
-def once(*faults: Fault) -> list[Fault]:
-    return [replace(fault, times=1) for fault in faults]
-
-
-def dynamodb_at(server: Server, monkeypatch: pytest.MonkeyPatch) -> DynamoDB:
-    """Return a client of the server."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
-    return DynamoDB()
+@contextmanager
+def calling(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, *faults: Fault, tls: ssl.SSLContext | None = None
+) -> Generator[tuple[Server, DynamoDB]]:
+    """Yield a server that answers as `answering` says, and a client of it."""
+    with answering(reply, *faults, tls=tls) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with closing(DynamoDB()) as dynamodb:
+            yield server, dynamodb
 
 
 def answers(reply: Reply) -> Fault:

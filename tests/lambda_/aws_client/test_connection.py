@@ -10,45 +10,23 @@ import pytest
 from aws_client.connection import Connection, NoResponse
 from aws_client.signed_request import endpoint_of
 
-from tests.lambda_.aws_client.faults import ANSWER, GOOD, answering, answers, answers_and_closes, dynamodb_at, whole
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("idle", [1, 3])
-def test_replacing_a_dead_connection_is_no_attempt(monkeypatch: pytest.MonkeyPatch, idle: int) -> None:
-    turns = [answers(GOOD)] * (idle - 1)
-    with answering(GOOD, *turns, answers_and_closes(GOOD)) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
-        for _ in range(idle):
-            dynamodb.call("UpdateItem", {})
-        server.until(lambda: not server.open)
-        monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-
-        assert dynamodb.call("UpdateItem", {}) == ANSWER
-        dynamodb.close()
-
-    assert (server.connections, len(server.requests)) == (2, idle + 1)
+from tests.lambda_.aws_client.faults import ANSWER, GOOD, answers, calling, whole
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with answering(whole(ANSWER, headers={"Connection": "close"})) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+    with calling(monkeypatch, whole(ANSWER, headers={"Connection": "close"})) as (server, dynamodb):
         dynamodb.call("UpdateItem", {})
         dynamodb.call("UpdateItem", {})
-        dynamodb.close()
 
     assert server.connections == 2
 
 
 @pytest.mark.usefixtures("quick")
 def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(GOOD, answers(GOOD + whole({"wrong": 1}))) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
-
+    with calling(monkeypatch, GOOD, answers(GOOD + whole({"wrong": 1}))) as (server, dynamodb):
         assert [dynamodb.call("UpdateItem", {}) for _ in range(3)] == [ANSWER] * 3
-        dynamodb.close()
 
     assert server.connections == 2
 
@@ -57,11 +35,8 @@ def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: py
 @pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a\nb", "ü"])
 def test_a_variable_that_would_break_the_request_is_refused(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv("AWS_SESSION_TOKEN", token)
-    with answering(GOOD) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises(ValueError, match="a header is not one line"):
-            dynamodb.call("UpdateItem", {})
-        dynamodb.close()
+    with calling(monkeypatch, GOOD) as (server, dynamodb), pytest.raises(ValueError, match="a header is not one line"):
+        dynamodb.call("UpdateItem", {})
     assert server.requests == []
 
 

@@ -21,39 +21,35 @@ def test_a_regions_endpoint_is_botocores() -> None:
         assert (ours.secure, ours.port) == (True, 443)
 
 
-@pytest.mark.parametrize("variable", ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"])
-def test_fips_and_dual_stack_endpoints_are_refused_by_name(variable: str) -> None:
-    with pytest.raises(ValueError, match=f"^{variable}: is not supported.*AWS_ENDPOINT_URL_DYNAMODB"):
-        endpoint_of("dynamodb", "us-east-1", {variable: "true"})
-
-    assert endpoint_of("dynamodb", "us-east-1", {variable: "false"}).host == "dynamodb.us-east-1.amazonaws.com"
-    named = {variable: "true", "AWS_ENDPOINT_URL_DYNAMODB": "https://dynamodb-fips.us-east-1.amazonaws.com"}
-    assert endpoint_of("dynamodb", "us-east-1", named).host == "dynamodb-fips.us-east-1.amazonaws.com"
+URL, OF_DYNAMODB = "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"
+FIPS, DUAL_STACK = "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"
+OWN = Endpoint(True, "dynamodb.eu-west-1.amazonaws.com", 443)
 
 
 @pytest.mark.parametrize(
-    ("url", "expected", "authority"),
+    ("environment", "expected", "authority"),
     [
-        ("http://127.0.0.1:4566", Endpoint(False, "127.0.0.1", 4566), "127.0.0.1:4566"),
-        ("http://localhost:80/", Endpoint(False, "localhost", 80), "localhost"),
-        ("https://Example.COM/a/b/", Endpoint(True, "example.com", 443, "/a/b"), "example.com"),
-        ("https://x:80", Endpoint(True, "x", 80), "x:80"),
-        ("http://[::1]:8000", Endpoint(False, "::1", 8000), "[::1]:8000"),
+        ({URL: "http://127.0.0.1:4566"}, Endpoint(False, "127.0.0.1", 4566), "127.0.0.1:4566"),
+        ({URL: "http://localhost:80/"}, Endpoint(False, "localhost", 80), "localhost"),
+        ({URL: "https://Example.COM/a/b/"}, Endpoint(True, "example.com", 443, "/a/b"), "example.com"),
+        ({URL: "https://x:80"}, Endpoint(True, "x", 80), "x:80"),
+        ({URL: "http://[::1]:8000"}, Endpoint(False, "::1", 8000), "[::1]:8000"),
+        ({URL: "http://a", OF_DYNAMODB: "http://b"}, Endpoint(False, "b", 80), "b"),
+        ({URL: "http://a", "AWS_ENDPOINT_URL_LAMBDA": "http://b"}, Endpoint(False, "a", 80), "a"),
+        ({URL: "", FIPS: "false", DUAL_STACK: "false"}, OWN, OWN.host),
+        ({FIPS: "true", DUAL_STACK: "true", OF_DYNAMODB: "https://b"}, Endpoint(True, "b", 443), "b"),
     ],
 )
-def test_the_environment_can_name_another(url: str, expected: Endpoint, authority: str) -> None:
-    endpoint = endpoint_of("dynamodb", "eu-west-1", {"AWS_ENDPOINT_URL": url})
+def test_the_environment_can_name_another(environment: dict[str, str], expected: Endpoint, authority: str) -> None:
+    endpoint = endpoint_of("dynamodb", "eu-west-1", environment)
 
-    assert endpoint == expected
-    assert endpoint.authority == authority
+    assert (endpoint, endpoint.authority) == (expected, authority)
 
 
-def test_the_services_own_variable_has_priority() -> None:
-    environment = {"AWS_ENDPOINT_URL": "http://a:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://b:2"}
-
-    assert endpoint_of("dynamodb", "eu-west-1", environment).host == "b"
-    assert endpoint_of("lambda", "eu-west-1", environment).host == "a"
-    assert endpoint_of("lambda", "eu-west-1", {"AWS_ENDPOINT_URL": ""}).host == "lambda.eu-west-1.amazonaws.com"
+@pytest.mark.parametrize("variable", [FIPS, DUAL_STACK])
+def test_fips_and_dual_stack_endpoints_are_refused_by_name(variable: str) -> None:
+    with pytest.raises(ValueError, match=f"^{variable}: is not supported.*{OF_DYNAMODB}"):
+        endpoint_of("dynamodb", "us-east-1", {variable: "true"})
 
 
 @pytest.mark.parametrize(

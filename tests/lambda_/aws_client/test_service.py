@@ -2,12 +2,15 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
+import math
+import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import aws_client.service
 import pytest
-from aws_client.connection import NoResponse
-from aws_client.service import DynamoDB, ServiceError
+from aws_client.connection import Connection, NoResponse
+from aws_client.service import DynamoDB, ServiceError, set_deadline, time_left
 
 from proof.faulty_server import PATIENCE, Fault, Request, Response, Server, json_response
 from tests.lambda_.aws_client.faults import (
@@ -18,10 +21,9 @@ from tests.lambda_.aws_client.faults import (
     NEVER_ENDS,
     SAYS_NOTHING,
     STALLS,
-    answering,
     answers,
     answers_and_closes,
-    dynamodb_at,
+    calling,
     whole,
 )
 
@@ -41,7 +43,8 @@ def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytes
         return json_response(request.document)
 
     with Server(echo) as server, ThreadPoolExecutor(8) as pool:
-        dynamodb = dynamodb_at(server, monkeypatch)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        dynamodb = DynamoDB()
         questions = [{"n": n} for n in range(200)]
 
         assert list(pool.map(lambda question: dynamodb.call("GetItem", question), questions)) == questions
@@ -51,10 +54,8 @@ def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytes
 
 
 def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(GOOD) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+    with calling(monkeypatch, GOOD) as (server, dynamodb):
         assert dynamodb.call("UpdateItem", {"TableName": "t"}) == ANSWER
-        dynamodb.close()
 
     (request,) = server.requests
     assert (request.method, request.path, request.document) == ("POST", "/", {"TableName": "t"})
@@ -69,15 +70,13 @@ def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_new_credentials_and_a_later_second_are_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(GOOD) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+    with calling(monkeypatch, GOOD) as (server, dynamodb):
         for at, key in ((1.0, "a"), (1.9, "a"), (2.0, "a"), (2.0, "b")):
             monkeypatch.setattr("aws_client.service.time.time", lambda at=at: at)
             monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
             dynamodb.call("UpdateItem", {})
         monkeypatch.delenv("AWS_SESSION_TOKEN")
         dynamodb.call("UpdateItem", {})
-        dynamodb.close()
 
     first, same, later, renewed, without = (request.raw for request in server.requests)
     assert first == same
@@ -108,29 +107,23 @@ def test_new_credentials_and_a_later_second_are_used_at_once(monkeypatch: pytest
     ],
 )
 def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    with answering(GOOD, fault, fault) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+    with calling(monkeypatch, GOOD, fault, fault) as (server, dynamodb):
         assert dynamodb.call("UpdateItem", {}) == ANSWER
-        dynamodb.close()
 
-    with answering(GOOD) as server:
+    with calling(monkeypatch, GOOD) as (server, dynamodb):
         server.faults.append(fault)
-        dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises((NoResponse, ServiceError)) as failed:
             dynamodb.call("UpdateItem", {})
-        dynamodb.close()
     assert len(server.requests) == 3
     assert isinstance(failed.value, NoResponse) or failed.value.transient
 
 
 def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(whole(FAILED, 400)) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+    with calling(monkeypatch, whole(FAILED, 400)) as (server, dynamodb):
         with pytest.raises(ServiceError) as refused:
             dynamodb.call("UpdateItem", {})
         with pytest.raises(ServiceError):
             dynamodb.call("UpdateItem", {})
-        dynamodb.close()
 
     error = refused.value
     assert (error.status, error.message) == (400, FAILED["message"])
@@ -139,38 +132,19 @@ def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.M
     assert (server.connections, len(server.requests)) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
-)
-def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    refused = answers(whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400))
-    times = iter([0.0, 1_800_000_000.0])
-    with monkeypatch.context() as frozen, answering(GOOD, refused) as server:
-        frozen.setattr(aws_client.service.time, "time", lambda: next(times))
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        service = aws_client.service.Service("dynamodb")
-        reply, _ = service.request("POST", "/", {}, b"{}", timeout=PATIENCE)
-        service.close()
-
-    assert reply == ANSWER
-    first, second = (signature(request.raw) for request in server.requests)
-    assert (b"/19700101/" in first, b"/20270115/" in second) == (True, True), "the second was signed when it was sent"
-
-
-def signature(request: bytes) -> bytes:
-    return next(line for line in request.split(b"\r\n") if line.startswith(b"Authorization: "))
-
-
-def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400)) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
+def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = whole({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "no"}, 400)
+    with calling(monkeypatch, GOOD, *[answers(refused)] * 3) as (server, dynamodb):
+        times = iter([0.0, 1_700_000_000.0, 1_800_000_000.0, 1_900_000_000.0])
+        clock = SimpleNamespace(time=times.__next__, sleep=lambda _: None, monotonic=time.monotonic)
+        monkeypatch.setattr(aws_client.service, "time", clock)
         with pytest.raises(ServiceError) as failed:
             dynamodb.call("UpdateItem", {})
-        dynamodb.close()
+        assert (failed.value.unaccepted, len(server.requests)) == (True, 2)
+        assert dynamodb.call("UpdateItem", {}) == ANSWER
 
-    assert failed.value.unaccepted
-    assert len(server.requests) == 2
+    days = [request.headers["x-amz-date"][:8] for request in server.requests]
+    assert days == ["19700101", "20231114", "20270115", "20300317"], "each was signed when it was sent"
 
 
 def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,10 +162,8 @@ def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPat
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aws_client.service.TIMEOUT", 0.1)
     monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with answering(GOOD, SAYS_NOTHING) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises(NoResponse, match="timed out"):
-            dynamodb.call("UpdateItem", {})
+    with calling(monkeypatch, GOOD, SAYS_NOTHING) as (_, dynamodb), pytest.raises(NoResponse, match="timed out"):
+        dynamodb.call("UpdateItem", {})
 
 
 def test_without_credentials_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,3 +171,29 @@ def test_without_credentials_it_says_what_is_missing(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(LookupError, match="AWS_SECRET_ACCESS_KEY"):
         DynamoDB().call("UpdateItem", {})
+
+
+def test_no_call_outlasts_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, timeouts = 1000.0, list[float]()
+
+    def late(_: Connection, _request: bytes, timeout: float) -> None:
+        nonlocal now
+        timeouts.append(timeout)
+        now += timeout
+        raise NoResponse("timed out")
+
+    def begin(milliseconds: int) -> None:
+        set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: milliseconds))
+
+    assert time_left() == math.inf, "without a remaining time there is none"
+    monkeypatch.setattr(aws_client.service, "time", SimpleNamespace(monotonic=lambda: now, time=time.time))
+    monkeypatch.setattr(Connection, "exchange", late)
+    with calling(monkeypatch, GOOD) as (_, dynamodb):
+        begin(1_000)
+        with pytest.raises(NoResponse, match="timed out"):
+            dynamodb.call("UpdateItem", {})
+        assert timeouts == [pytest.approx(0.8)], "the time that is left, and no second attempt"
+        begin(200)
+        with pytest.raises(NoResponse, match="no time left"):
+            dynamodb.call("UpdateItem", {})
+    assert len(timeouts) == 1

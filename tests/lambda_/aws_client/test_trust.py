@@ -1,7 +1,6 @@
 """Amazon's roots are read first, and all others when they are needed; nothing else is ever trusted."""
 
 import hashlib
-import math
 import ssl
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -12,11 +11,11 @@ import botocore
 import pytest
 import trustme
 from aws_client.connection import Connection, NoResponse, Trust, _first, trust
-from aws_client.service import DynamoDB, set_deadline
+from aws_client.service import set_deadline
 from aws_client.signed_request import Endpoint
 
 from proof.faulty_server import PATIENCE
-from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answering, answers, answers_and_closes, certified
+from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answers, answers_and_closes, calling
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -27,34 +26,34 @@ AMAZON = {
 }
 """SHA-256 fingerprints ("Amazon Trust Services: Repository")."""
 
+AMAZONS, COMPANYS, UNKNOWN = "Amazon Root CA 1", "A company", "Amazon Root CA 2"
+AUTHORITIES = {name: trustme.CA(organization_name=name) for name in (AMAZONS, COMPANYS, UNKNOWN)}
+
 Machine = Callable[..., None]
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Generator[Machine]:
-    """Make this machine trust some authorities and no others."""
+    """Make this machine trust some authorities and no others. Each call is made once."""
     file = tmp_path / "bundle.pem"
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     monkeypatch.setattr("aws_client.service.CONNECT_TIMEOUT", PATIENCE)
+    monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
 
-    def trusts(*authorities: trustme.CA) -> None:
-        file.write_bytes(b"# a comment\n".join(authority.cert_pem.bytes() for authority in authorities))
+    def trusts(*names: str) -> None:
+        file.write_bytes(b"# a comment\n".join(AUTHORITIES[name].cert_pem.bytes() for name in names))
         trust.cache_clear()
 
     yield trusts
     trust.cache_clear()
 
 
-def call(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, calls: int = 1) -> int:
-    """Call a server that has a certificate, over new connections. Return how many were made in all."""
-    with answering(GOOD, tls=tls) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        for _ in range(calls):
-            dynamodb = DynamoDB()
-            assert dynamodb.call("UpdateItem", {}) == ANSWER
-            dynamodb.close()
-    return server.connections
+def certified(authority: trustme.CA, host: str = "127.0.0.1") -> ssl.SSLContext:
+    """The TLS settings of a server with a certificate for a host."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.create_child_ca().issue_cert(host).configure_cert(context)
+    return context
 
 
 def read() -> set[str]:
@@ -63,48 +62,42 @@ def read() -> set[str]:
     return {value for root in found for ((name, value),) in root["subject"] if name == "organizationName"}
 
 
-AMAZONS, COMPANYS, UNKNOWN = "Amazon Root CA 1", "A company", "Amazon Root CA 2"
-
-
-def test_only_amazons_roots_are_read_for_an_endpoint_of_amazon(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("trusted", "by", "connections", "roots"),
+    [
+        ((AMAZONS, COMPANYS), AMAZONS, 3, {AMAZONS}),
+        ((AMAZONS, COMPANYS), COMPANYS, 4, {AMAZONS, COMPANYS}),  # only the first call needs two
+        ((COMPANYS,), COMPANYS, 3, {COMPANYS}),
+    ],
+)
+def test_other_roots_than_amazons_are_read_when_they_are_needed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, trusted: list[str], by: str, connections: int, roots: set[str]
 ) -> None:
-    amazon = trustme.CA(organization_name=AMAZONS)
-    machine(amazon, trustme.CA(organization_name=COMPANYS))
+    machine(*trusted)
+    with calling(monkeypatch, GOOD, tls=certified(AUTHORITIES[by])) as (server, dynamodb):
+        for _ in range(3):
+            assert dynamodb.call("UpdateItem", {}) == ANSWER
+            dynamodb.close()
 
-    assert call(certified(amazon.create_child_ca(), "127.0.0.1"), monkeypatch) == 1
-    assert read() == {AMAZONS}
+    assert (server.connections, read()) == (connections, roots)
 
 
 def test_calls_share_a_connection_and_a_dead_one_is_replaced(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    authority = trustme.CA()
-    machine(authority)
-    monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
-    with answering(GOOD, answers(GOOD), answers_and_closes(GOOD), tls=certified(authority, "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        dynamodb = DynamoDB()
+    machine(AMAZONS)
+    tls = certified(AUTHORITIES[AMAZONS])
+    with calling(monkeypatch, GOOD, answers(GOOD), answers_and_closes(GOOD), tls=tls) as (server, dynamodb):
         assert [dynamodb.call("UpdateItem", {}) for _ in range(2)] == [ANSWER] * 2
         assert server.connections == 1
         server.until(lambda: not server.open)
         assert [dynamodb.call("UpdateItem", {}) for _ in range(2)] == [ANSWER] * 2
-        dynamodb.close()
 
     assert server.connections == 2
-
-
-def test_an_endpoint_with_another_root_is_reached_too(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    company = trustme.CA(organization_name=COMPANYS)
-    machine(trustme.CA(organization_name=AMAZONS), company)
-
-    assert call(certified(company, "127.0.0.1"), monkeypatch, calls=3) == 4  # only the first call needs two
-    assert read() == {AMAZONS, COMPANYS}
 
 
 def test_however_long_reading_all_roots_takes_the_second_connection_has_its_time(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    company = trustme.CA(organization_name=COMPANYS)
-    machine(trustme.CA(organization_name=AMAZONS), company)
+    machine(AMAZONS, COMPANYS)
     monkeypatch.setattr("aws_client.connection.time", CLOCK)
     timeouts: list[float] = []
     connecting, reading = Connection.__init__, Trust.read_all
@@ -119,64 +112,44 @@ def test_however_long_reading_all_roots_takes_the_second_connection_has_its_time
 
     monkeypatch.setattr(Connection, "__init__", noted)
     monkeypatch.setattr(Trust, "read_all", slow)
+    with calling(monkeypatch, GOOD, tls=certified(AUTHORITIES[COMPANYS])) as (_, dynamodb):
+        dynamodb.call("UpdateItem", {})
 
-    assert call(certified(company, "127.0.0.1"), monkeypatch) == 2
     assert timeouts == [PATIENCE, PATIENCE]
 
 
 def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    company = trustme.CA(organization_name=COMPANYS)
-    machine(trustme.CA(organization_name=AMAZONS), company)
-    monkeypatch.setattr("aws_client.service._ends", math.inf)  # put back afterwards
+    machine(AMAZONS, COMPANYS)
 
     def slow(_: Trust) -> None:
         set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
 
     monkeypatch.setattr(Trust, "read_all", slow)
-
-    with answering(GOOD, tls=certified(company, "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(NoResponse, match="no time left"):
-            DynamoDB().call("UpdateItem", {})
+    with (
+        calling(monkeypatch, GOOD, tls=certified(AUTHORITIES[COMPANYS])) as (server, dynamodb),
+        pytest.raises(NoResponse, match="no time left"),
+    ):
+        dynamodb.call("UpdateItem", {})
 
     assert server.connections == 1
 
 
-def test_all_roots_are_read_at_once_where_none_is_amazons(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    company = trustme.CA(organization_name=COMPANYS)
-    machine(company)
-
-    assert call(certified(company, "127.0.0.1"), monkeypatch) == 1
-
-
-@pytest.mark.parametrize("name", [AMAZONS, UNKNOWN, COMPANYS])
-def test_an_untrusted_root_is_refused_whatever_its_name(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize(
+    ("authority", "host"),
+    [
+        *((trustme.CA(organization_name=name), "127.0.0.1") for name in (AMAZONS, UNKNOWN, COMPANYS)),
+        *((AUTHORITIES[name], "127.0.0.2") for name in (AMAZONS, COMPANYS)),
+    ],
+)
+def test_an_untrusted_root_or_another_host_is_refused(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, authority: trustme.CA, host: str
 ) -> None:
-    machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
-    monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
-
-    with answering(GOOD, tls=certified(trustme.CA(organization_name=name), "127.0.0.1")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    machine(AMAZONS, COMPANYS)
+    with calling(monkeypatch, GOOD, tls=certified(authority, host)) as (server, dynamodb):
         for connections in (2, 3):  # all roots are read once
             with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
-                DynamoDB().call("UpdateItem", {})
+                dynamodb.call("UpdateItem", {})
             assert server.connections == connections
-
-    assert server.requests == []
-
-
-@pytest.mark.parametrize("authority", [AMAZONS, COMPANYS])
-def test_a_certificate_for_another_host_is_refused(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, authority: str
-) -> None:
-    authorities = {name: trustme.CA(organization_name=name) for name in (AMAZONS, COMPANYS)}
-    machine(*authorities.values())
-
-    with answering(GOOD, tls=certified(authorities[authority], "127.0.0.2")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
-            DynamoDB().call("UpdateItem", {})
 
     assert server.requests == []
 
@@ -199,7 +172,7 @@ def test_a_file_that_cannot_be_read_has_no_first_roots(
 
 
 def test_the_settings_are_pythons_own(machine: Machine) -> None:
-    machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
+    machine(AMAZONS, COMPANYS)
     ours, default = trust().context, ssl.create_default_context()
 
     for name in ("verify_mode", "check_hostname", "verify_flags", "options", "minimum_version", "maximum_version"):

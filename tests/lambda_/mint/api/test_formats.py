@@ -16,6 +16,7 @@ BEST = {
 BEST[JSON, JSON] += ["text/html;q=0", "text/html, application/json"]
 BEST[TEXT, TEXT] += ["application/json;q=0.1, */*", "text/*;q=0.1, application/json;q=0.5, text/plain"]
 BEST[TEXT, TEXT] += ["text/plain;q=x", "text/html;q=0.5, text/plain", "text/plain, text/html"]
+BEST[TEXT, TEXT] += ["text/plain, application/json;q=0.5, text/plain;q=0"]
 """What is sent, and what is if a page may be sent, too → values of `Accept`."""
 
 
