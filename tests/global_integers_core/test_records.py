@@ -11,12 +11,13 @@ from global_integers_core.lattice import MAX_INTEGER, Layout
 from global_integers_core.names import COUNTER_NAME
 from global_integers_core.records import (
     ADMITTED_KEY,
+    ASKED_KEY,
+    HOME_KEY,
     RECORD_KEY,
     RUN_LOCK_KEY,
     counter_of,
     history_of,
     history_text,
-    issued_in,
     layouts_key,
     regions_attribute,
     regions_of,
@@ -48,11 +49,9 @@ def test_regions_are_read_as_they_were_written(written: tuple[str, ...]) -> None
 def test_only_an_items_key_is_a_counters(name: str) -> None:
     assert counter_of(name) == name
     assert counter_of(layouts_key(name)) is None
-    assert counter_of(RECORD_KEY) is counter_of(RUN_LOCK_KEY) is counter_of(ADMITTED_KEY) is None
-
-
-def test_the_attribute_of_a_past_epoch() -> None:
-    assert issued_in(3) == "issued_3"
+    for key in (ADMITTED_KEY, ASKED_KEY, HOME_KEY, RECORD_KEY, RUN_LOCK_KEY):
+        assert not key.startswith(name)
+        assert counter_of(key) is None
 
 
 @pytest.mark.parametrize("name", ["a", "0", "integers", "a-b_c", "9-", "a" * 63])
