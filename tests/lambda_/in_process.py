@@ -7,14 +7,13 @@ import json
 import re
 from collections.abc import Callable
 from threading import Lock, Thread
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import aws_client.service
 import pytest
 from aws_client.connection import Response, connect, read
-from aws_client.service import DynamoDB, ServiceError
+from aws_client.service import DynamoDB
 from aws_client.signed_request import Endpoint
 from ministack.core.responses import set_request_region  # pyright: ignore[reportMissingTypeStubs]
 
@@ -71,14 +70,8 @@ def _returned(handled: Any) -> Any:
     raise AssertionError("it waits for something")
 
 
-class NotFound(Exception):
-    """There is no such table."""
-
-
 class _Client:
     """As much of boto3's client as tests of tables use."""
-
-    exceptions = SimpleNamespace(ResourceNotFoundException=NotFound)
 
     def __init__(self, region: str) -> None:
         self._region = region
@@ -87,12 +80,7 @@ class _Client:
         operation = "".join(map(str.capitalize, name.split("_")))
 
         def call(**request: Any) -> dict[str, Any]:
-            try:
-                return DynamoDB(self._region).call(operation, request)
-            except ServiceError as error:
-                if error.code == "ResourceNotFoundException":
-                    raise NotFound from error
-                raise
+            return DynamoDB(self._region).call(operation, request)
 
         return call
 

@@ -6,7 +6,7 @@ The program is deployed to the local AWS server, but its invocations of the coor
 import json
 import shutil
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,11 @@ from local.stack import State
 from proof.bench.runtime_api import FunctionError, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
+from tests.lambda_.fixtures import recorded
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only")]
 
 HOME, OTHER = REGIONS = ("us-east-1", "eu-west-1")
-EVENTS = Path(__file__).parent / "events"
-Ask = Callable[[Any], Any]
 
 
 class UnderRuntime(Engine):
@@ -54,22 +53,18 @@ class UnderRuntime(Engine):
             inputs = as_json(resource.inputs)
             folder = self._folder / resource.name
             unpack(inputs["code"], folder)
-            more = {
+            logging = inputs["loggingConfig"]
+            variables = {
+                **inputs["environment"]["variables"],
                 "AWS_ACCESS_KEY_ID": "test",
                 "AWS_SECRET_ACCESS_KEY": "test",
                 "AWS_ENDPOINT_URL": self._aws.endpoint,
-                "AWS_LAMBDA_LOG_FORMAT": inputs["loggingConfig"]["logFormat"],
-                "AWS_LAMBDA_LOG_LEVEL": inputs["loggingConfig"]["applicationLogLevel"],
+                "AWS_LAMBDA_LOG_FORMAT": logging["logFormat"],
+                "AWS_LAMBDA_LOG_LEVEL": logging["applicationLogLevel"],
             }
-            function = Runtime(
-                folder,
-                inputs["name"],
-                inputs["handler"],
-                inputs["region"],
-                inputs["environment"]["variables"] | more,
-                inputs["memorySize"],
-                timeout=250,  # a loaded machine may need longer than the function may take on AWS
-            )
+            names = inputs["name"], inputs["handler"], inputs["region"]
+            # A busy machine may need longer than the function may take on AWS.
+            function = Runtime(folder, *names, variables, inputs["memorySize"], timeout=250)
             self.functions[function.region, function.handler] = function
         return super().create(resource)
 
@@ -95,20 +90,16 @@ def mint(engine: UnderRuntime) -> Generator[Runtime]:
         yield runtime
 
 
-@pytest.fixture
-def coordinate(engine: UnderRuntime) -> Generator[Runtime]:
-    """The coordinator, cold."""
-    with replace(engine.functions[HOME, "coordinate.handler.handler"], qualifier=DEPLOYMENTS_ALIAS) as runtime:
-        yield runtime
-
-
-def recorded(name: str, **changed: Any) -> dict[str, Any]:
-    return json.loads((EVENTS / f"{name}.json").read_text()) | changed
-
-
 def document(response: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
     assert response["statusCode"] == status, response
     return json.loads(response["body"])
+
+
+def check_logged(error: FunctionError, log: str) -> None:
+    """Check that the last line of a log is this error."""
+    *_, line = lines(log)
+    expected = {name: error.document[name] for name in ("errorType", "errorMessage")}
+    assert line == line | {"level": "ERROR", **expected}
 
 
 def lines(log: str) -> list[dict[str, Any]]:
@@ -143,18 +134,11 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
     broken = shutil.copytree(deployed.folder, tmp_path / "broken")
     (broken / "global_integers_core" / "names.py").unlink()
     with replace(deployed, folder=broken) as runtime:
-        with pytest.raises(FunctionError) as failed:
+        with pytest.raises(FunctionError, match=r"No module named 'global_integers_core\.names'$") as failed:
             runtime.start()
-        *_, line = lines(runtime.log)
+        check_logged(failed.value, runtime.log)
 
-    error = failed.value.document
-    assert error["errorType"] == "Runtime.ImportModuleError"
-    assert error["errorMessage"].endswith("No module named 'global_integers_core.names'")
-    assert (line["level"], line["errorType"], line["errorMessage"]) == (
-        "ERROR",
-        error["errorType"],
-        error["errorMessage"],
-    )
+    assert failed.value.document["errorType"] == "Runtime.ImportModuleError"
 
 
 def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
@@ -171,14 +155,9 @@ def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime)
     assert created == {"integers", "orders", CHECK_COUNTER}
 
 
-def test_a_refused_event_is_an_error_with_the_coordinators_words(coordinate: Runtime) -> None:
-    with pytest.raises(FunctionError, match="did you mean schedule") as failed:
-        coordinate.invoke({"scheduled": True})
-    *_, line = lines(coordinate.log)
-
-    assert failed.value.document["errorType"] == "CoordinatorError"
-    assert (line["level"], line["errorType"], line["errorMessage"]) == (
-        "ERROR",
-        "CoordinatorError",
-        failed.value.document["errorMessage"],
-    )
+def test_a_refused_event_is_an_error_with_the_coordinators_words(engine: UnderRuntime) -> None:
+    deployed = engine.functions[HOME, "coordinate.handler.handler"]
+    with replace(deployed, qualifier=DEPLOYMENTS_ALIAS) as runtime:
+        with pytest.raises(FunctionError, match=r"^CoordinatorError: .*did you mean schedule") as failed:
+            runtime.invoke({"scheduled": True})
+        check_logged(failed.value, runtime.log)
