@@ -19,6 +19,7 @@ def test_what_it_returns_and_what_it_raises(monkeypatch: pytest.MonkeyPatch) -> 
     wrong = {"errorType": "ValueError", "errorMessage": "the floor is too low"}
     raised = whole(wrong, headers={"X-Amz-Function-Error": "Unhandled"})
     missing = whole({"Message": "no"}, 404, {"x-amzn-ErrorType": "ResourceNotFoundException:http://internal"})
+    pending = whole({"message": "Pending"}, 409, {"x-amzn-ErrorType": "ResourceConflictException"})
     with answering(missing, answers(whole({"got": "ü"})), answers(raised)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         assert invoke(COORDINATOR, {}, PATIENCE) == {"got": "ü"}
@@ -28,8 +29,12 @@ def test_what_it_returns_and_what_it_raises(monkeypatch: pytest.MonkeyPatch) -> 
             with pytest.raises(ServiceError, match="ResourceNotFoundException") as gone:
                 call(COORDINATOR, {}, PATIENCE)
             assert not gone.value.transient
+        server.faults.append(answers(pending))
+        with pytest.raises(ServiceError, match="Pending") as created:
+            invoke(COORDINATOR, {}, PATIENCE)
 
-    assert (failed.value.kind, len(server.requests)) == ("ValueError", 4)
+    assert failed.value.kind == "ValueError"
+    assert created.value.transient, "the function is being created"
 
 
 @pytest.mark.parametrize("fault", [CUTS_AFTER, STALLS])
@@ -44,15 +49,6 @@ def test_it_may_run_again_if_its_response_is_lost(fault: Fault, monkeypatch: pyt
     assert head.startswith(b"POST /2015-03-31/functions/" + name + b"/invocations HTTP/1.1\r\n")
     assert b"/us-east-1/lambda/aws4_request" in head
     assert json.loads(body) == {"a": 1}
-
-
-def test_a_function_that_is_being_created_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    pending = whole({"message": "Pending"}, 409, {"x-amzn-ErrorType": "ResourceConflictException"})
-    with answering(pending) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
-        with pytest.raises(ServiceError, match="Pending") as failed:
-            invoke(COORDINATOR, {}, PATIENCE)
-    assert failed.value.transient
 
 
 def test_an_event_is_accepted_by_an_empty_response(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,11 @@ from typing import cast
 import botocore
 import pytest
 import trustme
-from aws_client.connection import Connection, NoResponse, Trust, _first, trust
+from aws_client.connection import NoResponse, Trust, _first, trust
 from aws_client.service import set_deadline
-from aws_client.signed_request import Endpoint
 
 from proof.faulty_server import PATIENCE
-from tests.lambda_.aws_client.faults import ANSWER, CLOCK, GOOD, answers, answers_and_closes, calling
+from tests.lambda_.aws_client.faults import ANSWER, GOOD, answers, answers_and_closes, calling
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -92,30 +91,6 @@ def test_calls_share_a_connection_and_a_dead_one_is_replaced(machine: Machine, m
         assert [dynamodb.call("UpdateItem", {}) for _ in range(2)] == [ANSWER] * 2
 
     assert server.connections == 2
-
-
-def test_however_long_reading_all_roots_takes_the_second_connection_has_its_time(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine(AMAZONS, COMPANYS)
-    monkeypatch.setattr("aws_client.connection.time", CLOCK)
-    timeouts: list[float] = []
-    connecting, reading = Connection.__init__, Trust.read_all
-
-    def noted(connection: Connection, endpoint: Endpoint, context: ssl.SSLContext, timeout: float) -> None:
-        timeouts.append(timeout)
-        connecting(connection, endpoint, context, timeout)
-
-    def slow(tls: Trust) -> None:
-        reading(tls)
-        CLOCK.pass_by()
-
-    monkeypatch.setattr(Connection, "__init__", noted)
-    monkeypatch.setattr(Trust, "read_all", slow)
-    with calling(monkeypatch, GOOD, tls=certified(AUTHORITIES[COMPANYS])) as (_, dynamodb):
-        dynamodb.call("UpdateItem", {})
-
-    assert timeouts == [PATIENCE, PATIENCE]
 
 
 def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,14 +47,17 @@ class Exchange:
     def __init__(self, stack: Stack, make: Callable[..., dict[str, Any]], sent: Sent) -> None:
         self.stack, self.make, self.sent = stack, make, sent
         self.region, self.event, self.is_warm, self.records = HOME, "get", False, dict[str, Any]()
-        stack.monkeypatch.delenv("COORDINATOR")
+        self.clock(0)
 
     def played(self, line: str) -> str:
         asked = line.partition(" -> ")[0]
+        timed = re.fullmatch(r"(?:\[(.*) s\] )?([A-Z]+ .*)", asked)
         word, *words = asked.split(" ")
-        if word.isupper():
+        if timed:
             before = len(self.sent)
-            response = self.response(asked)
+            self.clock(float(timed[1] or 0))
+            response = self.response(timed[2])
+            assert all(function == COORDINATOR for function, _ in self.sent)
             return " ".join(
                 [asked, "->", response, *(f"[sends {json.dumps(event)}]" for _, event in self.sent[before:])]
             )
@@ -125,10 +128,11 @@ class Exchange:
     def at(self, region: str) -> None:
         self.region = region
 
-    def put(self, counter: str, *words: str) -> None:
+    def put(self, counters: str, *words: str) -> None:
         flags, numbers = read(words)
         held = "a run" if "held" in flags else ""
-        put_item(self.stack, self.region, Item(**numbers, fenced="fenced" in flags, held=held), counter)
+        for counter in counters.split(","):
+            put_item(self.stack, self.region, Item(**numbers, fenced="fenced" in flags, held=held), counter)
 
     def delete(self, counter: str) -> None:
         self.client().delete_item(TableName=self.stack.counters, Key={"counter": {"S": counter}})
@@ -142,9 +146,9 @@ class Exchange:
     def signed(self, event: str) -> None:
         self.event = event
 
-    def clock(self, seconds: str) -> None:
+    def clock(self, seconds: float) -> None:
         for name in ("time", "monotonic"):
-            self.stack.monkeypatch.setattr(f"time.{name}", lambda: 1_795_000_000 + float(seconds))
+            self.stack.monkeypatch.setattr(f"mint.minting.time.{name}", lambda: 1_795_000_000 + seconds)
 
     def warm(self) -> None:
         forget()
