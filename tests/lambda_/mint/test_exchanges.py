@@ -21,6 +21,7 @@ from mint.api.pages import colour_of
 
 from tests.lambda_.coordinator_calls import deploy, laid_out, put_item, scheduled_run, send
 from tests.lambda_.fixtures import COORDINATOR, HOME, Sent, Stack, forget, response_in, rest_event, url_event
+from tests.lambda_.table_losses import recreate
 
 CASES = [
     (file, *section.split("\n", 1))
@@ -87,6 +88,9 @@ class Exchange:
         assert headers.pop("Cache-Control") == "no-store"
         if headers["Content-Type"] == ("application/json" if statusCode < 400 else "application/problem+json"):
             del headers["Content-Type"]
+        shown = "".join(f" [{name}: {value}]" for name, value in headers.items() if (name, value) != ("Vary", "Accept"))
+        if not body:
+            return f"{statusCode}{shown}"
         if statusCode >= 400:
             said = json.loads(body)
             common = [said.pop(name) for name in ("type", "title", "status", "region")]
@@ -94,7 +98,6 @@ class Exchange:
             body = said.pop("detail") + (f" {json.dumps(said)}" if said else "")
         elif "Content-Type" in headers:
             body = body.replace("\n", "\\n")
-        shown = "".join(f" [{name}: {value}]" for name, value in headers.items() if (name, value) != ("Vary", "Accept"))
         assert ("Vary" in headers) == (statusCode == 200 and not re.match(r'{"(status|counters)":', body))
         return f"{statusCode}{shown} " + (body if len(body) < 600 else f"{body[:99]} … {body[-40:]} ({len(body)})")
 
@@ -160,6 +163,9 @@ class Exchange:
 
     def schedule(self) -> None:
         scheduled_run()
+
+    def recreate(self, table: str) -> None:
+        recreate(self.stack, self.region, table, "receipt")
 
     def remember(self, region: str) -> None:
         """Remember the layouts on record there."""

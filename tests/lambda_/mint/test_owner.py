@@ -12,9 +12,8 @@ from mint.owner import minted
 
 from global_integers_core.lattice import Layout, OwningRegion
 from global_integers_core.records import Recorded, history_text
-from tests.lambda_.coordinator_calls import deploy, laid_out, make_table, put_item, scheduled_run
+from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.table_losses import delete, recreate
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -120,23 +119,3 @@ def test_a_table_answers_only_for_epochs_that_it_was_given(
 
     assert minted(integer, OwningRegion("b", 2, 4, 2), item, Recorded(layouts, recorded)) is expected
     assert minted(integer, OwningRegion("b", 2, 4, 4), item, Recorded(layouts, recorded)) is False, "not begun here yet"
-
-
-def test_a_lost_record_names_no_owner_until_it_is_written_again(stack: Stack, ask: Ask) -> None:
-    laid_out(*TWO)
-    first = integer(ask, HOME)
-    deploy(*THREE)
-    second = integer(ask, HOME)
-    recreate(stack, HOME, stack.receipts, "receipt")
-
-    for n in (first, second):
-        assert ask("GET", f"/integers/{n}")["statusCode"] == 503
-    delete(stack, HOME, stack.receipts)
-    assert ask("GET", f"/integers/{second}")["statusCode"] == 503
-    assert scheduled_run()["pending"] == [], "minting needs no such table"
-    make_table(stack.aws, HOME, stack.receipts, "receipt")
-    scheduled_run()
-    assert [owner(ask, n)["minted"] for n in (first, second)] == [True, True]
-    deploy(*TWO)
-    third = integer(ask, HOME)
-    assert [owner(ask, n)["minted"] for n in (first, second, third)] == [True, True, True]

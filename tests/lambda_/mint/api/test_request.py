@@ -115,21 +115,6 @@ def test_what_is_wrong_is_refused_and_said(
     assert problem.value.status == status
 
 
-@pytest.mark.parametrize(
-    ("path", "methods", "allow"),
-    [
-        ("/", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "X" * 21], "GET, POST"),
-        ("/orders", ["HEAD", "DELETE"], "GET, POST, PUT"),
-        *((path, ["POST", "PUT"], "GET, HEAD") for path in ("/orders/7", "/-/health", "/-/status", "/-/counters")),
-    ],
-)
-def test_a_method_that_is_not_possible_says_which_are(event: Make, path: str, methods: list[str], allow: str) -> None:
-    for method in methods:
-        with pytest.raises(Problem, match=f"^{method[:20]} is not possible") as problem:
-            read(event(method, path))
-        assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
-
-
 def test_headers_are_read_in_any_case(event: Make) -> None:
     sent = event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain")
 
@@ -146,20 +131,6 @@ def test_every_key_can_be_sent_quoted(key: str) -> None:
     assert idempotency_key({"idempotency-key": f'"{quoted}"'}) == key
     if not {",", '"'} & set(key):
         assert idempotency_key({"idempotency-key": f" {key} "}) == key
-
-
-@pytest.mark.parametrize("header", ["sec_purpose", "purpose", "Purpose", "x_purpose", "x_moz"])
-@pytest.mark.parametrize(
-    "value", ["prefetch", "Prefetch", "prerender", "preview", "instant, preview", "prefetch;anonymous-client-ip"]
-)
-def test_a_prefetch_mints_nothing(event: Make, header: str, value: str) -> None:
-    with pytest.raises(Problem, match="is a prefetch") as problem:
-        read(event("GET", **{header: value}))
-
-    assert (problem.value.status, problem.value.headers) == (503, {})
-    assert read(event("GET", accept="text/html", **{header: value})) == CounterRequest("page", "integers")
-    assert read(event("GET", "/integers/1", **{header: value})) == OwnerOf("integers", 1)
-    assert read(event("GET", **{header: "billing"})) == MintRequest("integers")
 
 
 @pytest.mark.parametrize(("size", "refused"), [(64 * 1024, False), (64 * 1024 + 1, True)])
