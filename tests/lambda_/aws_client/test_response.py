@@ -55,27 +55,20 @@ def test_the_connection_cannot_be_used_again(last: bytes) -> None:
     assert parsed(last).last
 
 
+LENGTHS = (
+    *(b"Content-Length: +5", b"Content-Length: -5", b"Content-Length : 5", "Content-Length: ٥".encode()),
+    *(b"Content-Length: " + b"9" * 5000, b"Content-Length: %d" % (MAX_BODY + 1), b"Transfer-Encoding: gzip, chunked"),
+    *(b"Content-Length: 5\r\nContent-Length: 4", b"Content-Length: 5\r\nTransfer-Encoding: chunked"),
+)
+
+
 @pytest.mark.parametrize(
     "broken",
     [
-        PLAIN.replace(b"HTTP/1.1", b"HTTP/2"),
-        PLAIN.replace(b" 200 ", b" 100 "),
-        PLAIN.replace(b"200", b"2000"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: +5"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: -5"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: " + b"9" * 5000),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: 5\r\nContent-Length: 4"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: 5\r\nTransfer-Encoding: chunked"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Transfer-Encoding: gzip, chunked"),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: %d" % (MAX_BODY + 1)),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: " + "٥".encode()),
-        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length : 5"),
-        PLAIN.replace(b"X: 1", b" folded"),
-        PLAIN.replace(b"X: 1", b"none"),
-        PLAIN.replace(b"X: 1", b"X: " + b"1" * (MAX_HEAD + 1000)),
-        CHUNKED.replace(b"4;", b"-4;"),
-        CHUNKED.replace(b"4;", b"3;"),
-        CHUNKED.replace(b"4;", b"FFFFFFFF;"),
+        *(PLAIN.replace(b"HTTP/1.1 200", start) for start in (b"HTTP/2 200", b"HTTP/1.1 100", b"HTTP/1.1 2000")),
+        *(PLAIN.replace(b"CONTENT-LENGTH: 5", length) for length in LENGTHS),
+        *(PLAIN.replace(b"X: 1", line) for line in (b" folded", b"none", b"X: " + b"1" * (MAX_HEAD + 1000))),
+        *(CHUNKED.replace(b"4;", size) for size in (b"-4;", b"3;", b"FFFFFFFF;")),
     ],
 )
 def test_an_unclear_response_is_an_error(broken: bytes) -> None:

@@ -14,6 +14,7 @@ from global_integers_core.lattice import Layout, OwningRegion
 from global_integers_core.records import Recorded, history_text
 from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.table_losses import backup
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -21,12 +22,6 @@ THREE = (*TWO, "us-west-2")
 
 def integer(ask: Ask, region: str) -> int:
     return ask("POST", "/", region)["document"]["integer"]
-
-
-def found(stack: Stack, table: str, **key: str) -> dict[str, Any]:
-    """Return a record in the home region, as DynamoDB has it."""
-    client: Any = stack.aws.client("dynamodb", HOME)
-    return client.get_item(TableName=table, Key={name: {"S": value} for name, value in key.items()})["Item"]
 
 
 def owner(ask: Ask, n: int, region: str = HOME) -> dict[str, Any]:
@@ -69,9 +64,8 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     too_old = ask("GET", f"/integers/{minted[1]}")
     assert (too_old["statusCode"], "only known of integers from" in too_old["document"]["detail"]) == (404, True)
     assert [owner(ask, n)["minted"] for n in minted[2:]] == [True] * 3
-    record = found(stack, stack.receipts, receipt="integers/layouts")
-    assert {name for name in record if name.startswith("issued_")} == {"issued_3"}
-    assert found(stack, stack.counters, counter="integers")["pastEpoch"] == {"N": "4"}
+    records = stack.aws.client("dynamodb", HOME).scan(TableName=stack.receipts)["Items"]
+    assert [name for record in records for name in record if name.startswith("issued_")] == ["issued_3"]
 
 
 @given(st.integers(1, 500), st.integers(1, 500))
@@ -89,7 +83,7 @@ def test_the_item_does_not_grow_with_the_past(stack: Stack) -> None:
     sizes: list[int] = []
     for i, regions in enumerate((TWO, TWO[::-1], TWO, TWO[::-1])):
         deploy(*regions, counters=[name], floors={name: 2**51 + i * 10**9})
-        item = found(stack, stack.counters, counter=name)
+        item = next(item for item in backup(stack, HOME, stack.counters) if item["counter"] == {"S": name})
         sizes.append(sum(len(attribute) + len(str(*value.values())) for attribute, value in item.items()))
 
     assert sizes[1] == sizes[2] == sizes[3] < 300, "a mint writes one unit, and many items fit a read unit"

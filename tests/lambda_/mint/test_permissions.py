@@ -19,45 +19,35 @@ SHOP = f"{SESSION}/shop-web/i-0abc"
 ALICE = "arn:aws:iam::123456789012:user/teams/alice"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "caller", "matches"),
-    [
-        (f"{ROLE}/shop-web", SHOP, True),
-        (f"{ROLE}/shop-web", f"{SESSION}/shop-web2/x", False),
-        (f"{ROLE}/shop-web", f"{SESSION}/my-shop-web/x", False),
-        (f"{ROLE}/shop-*", SHOP, True),
-        (f"{ROLE}/*", SHOP, True),
-        (f"{ROLE}/shop.web", SHOP, False),
-        (f"{ROLE}/teams/shop/shop-web", SHOP, True),
-        (f"{ROLE}/web", f"{SESSION}/shop/web", False),
-        (f"{ROLE}/*/web", f"{SESSION}/shop/web", False),
-        (f"{SESSION}/shop-web/i-*", SHOP, True),
-        (f"{SESSION}/shop-web/j-*", SHOP, False),
-        (f"{SESSION}/shop-web/*", f"{SESSION}/shop/web", False),
-        ("arn:aws:iam::123456789013:role/shop-web", SHOP, False),
-        (ALICE, ALICE, True),
-        ("arn:aws:iam::123456789012:user/teams/*", ALICE, True),
-        ("arn:aws:iam::123456789012:user/*", ALICE, True),
-        ("arn:aws:iam::123456789012:user/alice", ALICE, False),
-        ("arn:aws:iam::123456789012:user/*:b", "arn:aws:iam::123456789012:user/a:c:b", True),
-        (f"{ROLE}/*", ALICE, False),
-        ("arn:aws:iam::123456789012:user/*", SHOP, False),
-        ("*", SHOP, True),
-        ("arn:aws:iam::*:role/shop-web", SHOP, True),
-        ("arn:aws:iam::*:role/shop", "arn:aws:iam::123456789012:user/x:role/shop", False),
-        (f"{ROLE}/a", "arn:aws:sts::123456789012:federated-user/x:assumed-role/a/b", False),
-        ("arn:aws:iam::*:federated-user/x:role/a", "arn:aws:sts::1:federated-user/x:assumed-role/a/b", False),
-        ("arn:aws:iam::*:user/x:role/a", "arn:aws:iam::123456789012:user/x:assumed-role/a/b", False),
-    ],
-)
-def test_patterns(pattern: str, caller: str, matches: bool) -> None:
-    callers = Callers(json.dumps({pattern: ["orders"]}))
+USER = "arn:aws:iam::123456789012:user"
+MATCHING = {
+    SHOP: ["*", f"{ROLE}/shop-web", f"{ROLE}/shop-*", f"{ROLE}/teams/shop/shop-web", "arn:aws:iam::*:role/shop-web"],
+    f"{SESSION}/shop-web/i-1": [f"{ROLE}/*", f"{SESSION}/shop-web/i-*"],
+    ALICE: [ALICE, f"{USER}/teams/*", f"{USER}/*"],
+    f"{USER}/a:c:b": [f"{USER}/*:b"],
+}
+OTHERS = {
+    SHOP: [f"{ROLE}/shop.web", f"{SESSION}/shop-web/j-*", "arn:aws:iam::123456789013:role/shop-web", f"{USER}/*"],
+    ALICE: [f"{USER}/alice", f"{ROLE}/*"],
+    f"{SESSION}/shop-web2/x": [f"{ROLE}/shop-web"],
+    f"{SESSION}/my-shop-web/x": [f"{ROLE}/shop-web"],
+    f"{SESSION}/shop/web": [f"{ROLE}/web", f"{ROLE}/*/web", f"{SESSION}/shop-web/*"],
+    f"{USER}/x:role/shop": ["arn:aws:iam::*:role/shop"],
+    f"{USER}/x:assumed-role/a/b": ["arn:aws:iam::*:user/x:role/a"],
+    "arn:aws:sts::123456789012:federated-user/x:assumed-role/a/b": [f"{ROLE}/a"],
+    "arn:aws:sts::1:federated-user/x:assumed-role/a/b": ["arn:aws:iam::*:federated-user/x:role/a"],
+}
 
-    if matches:
-        callers.allowed(caller, "orders")
-    else:
-        with pytest.raises(RequestRefused, match="may use no counter"):
-            callers.allowed(caller)
+
+@pytest.mark.parametrize(("caller", "pattern"), [(caller, each) for caller in MATCHING for each in MATCHING[caller]])
+def test_a_pattern_allows_its_callers(caller: str, pattern: str) -> None:
+    assert Callers(json.dumps({pattern: ["orders"]})).allowed(caller, "orders").names == ["orders"]
+
+
+@pytest.mark.parametrize(("caller", "pattern"), [(caller, each) for caller in OTHERS for each in OTHERS[caller]])
+def test_a_pattern_refuses_all_others(caller: str, pattern: str) -> None:
+    with pytest.raises(RequestRefused, match="may use no counter"):
+        Callers(json.dumps({pattern: ["orders"]})).allowed(caller)
 
 
 name = st.text("abcdefgh-_+=,.@", min_size=1, max_size=20)
