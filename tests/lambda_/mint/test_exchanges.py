@@ -2,8 +2,8 @@
 
 `WRITE_EXCHANGES=1 pytest -n0` on this file writes what the function responds. Then read the difference.
 
-A line is a request and its response, or a method of `Exchange` with its arguments. Without a body, and with the headers
-that every response of its kind has, a response is shown as its status and what is particular to it.
+A line is a request and its response, or a method of `Exchange` with its arguments. A response is shown as its status,
+the headers that not every response of its kind has, and what its body says: of a page, what a reader sees.
 """
 
 import json
@@ -59,9 +59,8 @@ class Exchange:
             self.clock(float(timed[1] or 0))
             response = self.response(timed[2])
             assert all(function == COORDINATOR for function, _ in self.sent)
-            return " ".join(
-                [asked, "->", response, *(f"[sends {json.dumps(event)}]" for _, event in self.sent[before:])]
-            )
+            events = [f"[sends {json.dumps(event)}]" for _, event in self.sent[before:]]
+            return " ".join([f"{asked} -> {response}", *events])
         if word and word != "#":
             getattr(self, word)(*words)
         return line
@@ -109,7 +108,7 @@ class Exchange:
             shown_regions = {self.region}.union(*(layout["regions"] for layout in data["layouts"]))
             assert data.pop("colours") == {name: colour_of(name) for name in shown_regions}
             return f"{statusCode} page that mints, {json.dumps(data)}"
-        text = re.sub('<a href="([^"]*)">(.*?)</a>', r" [\2](\1)", body.partition("</header>")[2])
+        text = re.sub('<a href="([^"]*)">(.*?)</a>', r" [\2](\1)", body.partition("</head>")[2])
         text = re.sub("</?(b|bdi)( [^>]*)?>|<small>.*?</small>|<form.*?</form>", "", text, flags=re.DOTALL)
         return f"{statusCode}{shown} page: " + " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
 
