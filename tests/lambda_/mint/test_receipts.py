@@ -1,4 +1,4 @@
-"""The same Idempotency-Key returns the same integers, which `exchanges/minting.txt` shows: here is what may go wrong."""
+"""The same Idempotency-Key returns the same integers, as `exchanges/minting.txt` shows: here is what may go wrong."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
