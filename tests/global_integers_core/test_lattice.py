@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS, Layout, owner_of, places
+from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER, MAX_REGIONS, Layout, owner_of, places
 
 bases = st.integers(1, 500) | st.integers(1, MAX_INTEGER)
 layouts = st.integers(1, MAX_REGIONS).map(lambda number: [f"region-{i}" for i in range(1, number + 1)])
@@ -22,6 +22,10 @@ def test_a_region_mints_its_integers_from_base_to_limit(regions: list[str], base
         assert list(minted) == [n for n in range(base, limit + 1) if (n - number) % len(regions) == 0]
         assert base - len(regions) <= issued <= ceiling
         assert place.first(base) == issued + place.stride
+
+
+def test_half_of_all_integers_lie_above_the_largest_floor() -> None:
+    assert MAX_INTEGER - MAX_FLOOR + 1 == MAX_FLOOR
 
 
 @pytest.mark.parametrize(
