@@ -72,7 +72,9 @@ class Exchange:
         names = dict(header.split(": ") for header in headers)
         before = self.items()
         get, head = (self.make(way, path, query, self.event, **names) for way in (method, "HEAD"))
-        response = response_in(self.stack, self.region, get, warm=self.is_warm)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.stack.aws, "answer", check_consistent)
+            response = response_in(self.stack, self.region, get, warm=self.is_warm)
         html = response["headers"]["Content-Type"] == "text/html; charset=utf-8"
         if self.is_warm:
             pass  # it may have to write to find out
@@ -174,6 +176,11 @@ class Exchange:
 
     def restore(self, region: str) -> None:
         self.stack.aws.client("dynamodb", region).put_item(TableName=self.stack.receipts, Item=self.records[region])
+
+
+def check_consistent(_region: str, operation: str, request: dict[str, Any]) -> None:
+    """Let DynamoDB answer, unless the answer might be an earlier state."""
+    assert operation != "getitem" or request["ConsistentRead"]
 
 
 def read(words: tuple[str, ...]) -> tuple[list[str], dict[str, Any]]:
