@@ -1,81 +1,85 @@
-"""Where the documentation spells a default of `Pulumi.yaml`, or what follows from one, it is the default in force.
+"""Where a page spells a default of `Pulumi.yaml`, a limit, or what follows from one, it is the one in force.
 
-The tables of all settings and of all alarms are generated.
+The tables of all settings, of all alarms and of prices are generated.
 """
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 import yaml
+from coordinate.dynamodb.calls import FIRST_SECONDS, REGION_SECONDS
+from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.epochs import LASTS
+from coordinate.protocol.model import MAX_PAST
+from coordinate.protocol.moves import LATEST
 from coordinate.protocol.plan import left_at_ask
 
-from components.settings import PUBLIC_BLOCK
+from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, capacity
+from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
+from components.function import RUNTIME
+from components.settings import PUBLIC_BLOCK, PUBLIC_CONCURRENCY
 from global_integers_core.lattice import least_distance
 from global_integers_core.names import MAX_BLOCK
+from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
-from tools.generated import SETTINGS_TABLE, THRESHOLDS_TABLE, spelt
+from proof.bench import public_stack
+from tests.components.running import HOME, config, settings
+from tests.docs.pages import page
+from tools.generated import spelt
 
 DEFAULTS: dict[str, Any] = {
-    key: entry["default"]
-    for key, entry in yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"].items()
-    if "default" in entry
+    key: entry.get("default") for key, entry in yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"].items()
 }
-
-DISTANCE = least_distance(DEFAULTS["window"])
-
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "openapi.yaml"]
+WINDOW = DEFAULTS["window"]
+DISTANCE = least_distance(WINDOW)
+MINUTES = spelt(DEFAULTS["scheduleMinutes"])
+SIGNED, PUBLIC, SIGNED_100, PUBLIC_100 = (
+    capacity(settings(config(HOME, **values, **more)), HOME)
+    for more in ({}, {"reservedConcurrency": 100})
+    for values in ({}, {"authorization": "NONE"})
+)
 
 STATED = [
     ("api.md", f"within {DEFAULTS['idempotencyHours']} hours (`idempotencyHours`)"),
     ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
+    ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
     ("openapi.yaml", f"within {DEFAULTS['idempotencyHours']} hours (setting `idempotencyHours`)"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
-    ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {DEFAULTS['window']:,})"),
-    ("../README.md", f"and `window` ({DEFAULTS['window']:,})."),
-    ("../README.md", f"at least {left_at_ask(DEFAULTS['window'])} integers ([`window`]"),
-    ("layouts.md", f"every {spelt(DEFAULTS['scheduleMinutes'])} minutes (`scheduleMinutes`)"),
-    ("layouts.md", f"usually within {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
-    ("layouts.md", f"with a run every {spelt(DEFAULTS['scheduleMinutes'])} minutes"),
-    ("performance.md", f"[runs every {spelt(DEFAULTS['scheduleMinutes'])} minutes](layouts.md"),
+    ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {WINDOW:,})"),
+    ("../README.md", f"and `window` ({WINDOW:,})."),
+    ("../README.md", f"at least {left_at_ask(WINDOW)} integers ([`window`]"),
+    ("layouts.md", f"every {MINUTES} minutes (`scheduleMinutes`)"),
+    ("layouts.md", f"usually within {MINUTES} minutes"),
+    ("layouts.md", f"with a run every {MINUTES} minutes"),
+    ("layouts.md", f"to {DISTANCE} integers above the last one issued when the write arrives"),
+    ("layouts.md", f"more than {spelt(LATEST // 3600)} hours ago"),
+    ("layouts.md", f"expires {spelt(SECONDS // 60)} minutes after"),
+    ("layouts.md", f"For {REGION_SECONDS} seconds (at the first deployment and when a loss is answered, for up to"),
+    ("layouts.md", f"for up to {FIRST_SECONDS // 60} minutes)"),
+    ("layouts.md", f"the last {'forty' if MAX_PAST == 40 else MAX_PAST} past layouts"),
+    ("performance.md", f"[runs every {MINUTES} minutes](layouts.md"),
     ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
     ("settings.md", f"| for each region of before {DISTANCE} integers (fewer with a"),
     ("settings.md", f"smaller `window`), or what it mints in {spelt(LASTS)} seconds |"),
-    ("settings.md", f"for each region what is left of its window | {3 * DEFAULTS['window']:,} |"),
-    ("layouts.md", f"to {DISTANCE} integers above the last one issued when the write arrives"),
-    ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
+    ("settings.md", f"for each region what is left of its window | {3 * WINDOW:,} |"),
+    ("domain.md", f"{CHECKERS / INTERVAL * 2.592:.1f} million health checks a month, from about {CHECKERS} checkers"),
+    ("domain.md", f"{INTERVAL} to {FAILURES * INTERVAL} s until the region fails {spelt(FAILURES)} checks"),
+    ("domain.md", f"every {LOCAL_INTERVAL:g} seconds instead of every {INTERVAL}"),
+    ("domain.md", f"waits for it for up to {ISSUED_WITHIN} minutes"),
+    ("domain.md", f"{PER_EXECUTION} requests per second for each reserved execution"),
+    ("domain.md", f"a fifth of that, {HEALTH_RATES[0]} to {HEALTH_RATES[1]} per second"),
+    ("domain.md", f"{PUBLIC_CONCURRENCY} with `NONE`"),
+    ("domain.md", f"| `NONE` | {PUBLIC.callers.rate:,} | {PUBLIC.health.rate} |"),
+    ("domain.md", f"| `NONE`, `reservedConcurrency: 100` | {PUBLIC_100.callers.rate:,} | {PUBLIC_100.health.rate} |"),
+    ("domain.md", f"| `AWS_IAM` | {SIGNED.callers.rate:,} for `/`, and as many for other paths |"),
+    ("domain.md", f"| `AWS_IAM`, `reservedConcurrency: 100` | {SIGNED_100.callers.rate:,} for `/`, and as many"),
+    ("permissions.md", f"limited to {PUBLIC_CONCURRENCY} concurrent executions"),
+    ("permissions.md", f": {public_stack.RATE} requests per second, and as many again with a `domain`"),
+    ("permissions.md", f"More than {SIGNED.health.rate} requests per second make"),
+    ("runbook.md", f"with `{RUNTIME}` or `arm64`"),
 ]
 
 
-@pytest.mark.parametrize(("page", "text"), STATED, ids=str)
-def test_a_stated_default_is_the_one_in_force(page: str, text: str) -> None:
-    assert text in " ".join((ROOT / "docs" / page).read_text().split())
-
-
-def sentences(text: str) -> Iterable[str]:
-    """Return the sentences of a page, and the rows of its tables, without those of all settings and alarms."""
-    return re.split(r"\n(?=[|\-#\n])|(?<=[.:;]) ", THRESHOLDS_TABLE.sub("", SETTINGS_TABLE.sub("", text)))
-
-
-def spellings(default: int) -> list[str]:
-    """Return how a number may be written."""
-    million = [f"{default // 1_000_000:,} million"] if default >= 1_000_000 else []
-    return [str(default), f"{default:,}", spelt(default), *million]
-
-
-def test_no_default_is_stated_that_is_not_compared() -> None:
-    """A sentence with a setting's name and the number that is its default is in the list above."""
-    found: list[str] = []
-    for page in PAGES:
-        stated = [text for name, text in STATED if name == page.name]
-        for sentence in sentences(page.read_text()):
-            plain = " ".join(sentence.split())
-            for key, default in DEFAULTS.items():
-                if f"`{key}`" not in plain or type(default) is not int or default < 2:
-                    continue
-                beside = re.search(rf"(?<![\w,./])(?:{'|'.join(spellings(default))})(?![\w/]|[,.]\d)", plain)
-                if beside and not any(text in plain for text in stated):
-                    found.append(f"{page.name}, {key}: {plain}")
-    assert found == [], "write a default once; if it is needed here too, add it to STATED"
+@pytest.mark.parametrize(("name", "text"), STATED, ids=str)
+def test_a_stated_default_is_the_one_in_force(name: str, text: str) -> None:
+    assert text in " ".join(page(name).split())

@@ -1,96 +1,88 @@
-"""The README and the pages: links lead somewhere, what is named exists, pictures and tables are what programs make."""
+"""The README and the pages: links lead somewhere, what is named exists, tables are what programs make."""
 
 import re
 from pathlib import Path
 
 import pytest
 import yaml
-from mint.api.pages import colour_of
 
+from components.monitoring.alarms import ALARMS
 from local import operator_commands
 from local.paths import ROOT
+from tests.docs.pages import PAGES, code, page
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONTRIBUTORS = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")]
-README = PAGES[0].read_text()
-DRAWINGS = sorted((ROOT / "docs").glob("*.svg"))
-ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
-TABLE = re.findall(r"^\| `([\w/.]+)` \| ", ARCHITECTURE, re.MULTILINE)
-LIST = re.findall(r"^\d\. `([\w/.]+)`:", ARCHITECTURE, re.MULTILINE)
+README = page("../README.md")
 
 
-@pytest.mark.parametrize("page", [*PAGES, *CONTRIBUTORS], ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    for target, _, anchor in re.findall(r"\]\(((?!https?:)[^)#]*)(#([^)]*))?\)", page.read_text()):
-        linked = page.parent / target if target else page
-        assert linked.exists(), f"{page.name}: {target}"
+@pytest.mark.parametrize("path", [*PAGES, *CONTRIBUTORS], ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target, _, anchor in re.findall(r"\]\(((?!https?:)[^)#]*)(#([^)]*))?\)", path.read_text()):
+        linked = path.parent / target if target else path
+        assert linked.exists(), f"{path.name}: {target}"
         if anchor:
-            assert anchor in anchors(linked), f"{page.name}: {target}#{anchor}"
+            assert anchor in anchors(linked), f"{path.name}: {target}#{anchor}"
 
 
-def anchors(page: Path) -> list[str]:
+def anchors(path: Path) -> list[str]:
     """Return what GitHub makes of the page's headings."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)  # a shell's comments are none
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)  # a shell's comments are none
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings]
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    assert [page.name for page in PAGES[1:] if f"](docs/{page.name}" not in README] == []
+def test_a_reader_finds_every_page_and_the_tasks_first() -> None:
+    links = re.findall(r"\]\(docs/([^)#]+)", README.partition("## Read more\n")[2])
+    order = (ROOT / "docs" / "site" / "conf.py").read_text()
 
-
-def test_the_readme_has_at_most_800_words() -> None:
-    assert len(README.split()) <= 800
+    assert links[0] == re.findall(r"\]\(([^)]+)\)", page("runbook.md"))[0] == "tasks.md"
+    for path in PAGES[1:]:
+        assert f"](docs/{path.name}" in README
+        assert re.search(rf'["<]docs/{path.stem}[">]', order), f"add {path.name} to CONTENTS in conf.py"
 
 
 def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    (shown,) = re.findall(r"```text\n(.*?)\n```", README, re.DOTALL)
+    shown = code(README, "text").rstrip()
     regions = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())["config"]["global-integers:regions"]
     _, _, *rows = shown.splitlines()
     urls = {row.split()[0]: url.strip() for row, url in zip(rows[::2], rows[1::2], strict=True)}
-    offsets = {urls[region]: offset for offset, region in enumerate(regions, 1)}
-    minted: dict[str, int] = {}
-
-    def mint(url: str, **_: str) -> int:
-        minted[url] = minted.get(url, offsets[url] - len(regions)) + len(regions)
-        return minted[url]
-
-    monkeypatch.setattr(operator_commands, "mint", mint)
+    coming = {urls[region]: iter(range(offset, 100, len(regions))) for offset, region in enumerate(regions, 1)}
+    monkeypatch.setattr(operator_commands, "mint", lambda url, **_: next(coming[url]))
     layout = {region: {"offset": offset, "stride": len(regions)} for offset, region in enumerate(regions, 1)}
     outputs = {"regions": regions, "layout": layout, "urls": urls}
 
     assert shown == operator_commands.table(outputs, operator_commands.mint_everywhere(outputs))
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda path: path.stem)
-def test_a_picture_can_be_read_on_light_and_dark_pages(drawing: Path) -> None:
-    picture = drawing.read_text()
-    _, _, width, height = re.findall(r'viewBox="(\d+) (\d+) (\d+) (\d+)"', picture)[0]
-
-    assert re.search(r"prefers-color-scheme: dark\) \{\s*text \{ fill: #e", picture)
-    assert f'<rect width="{width}" height="{height}"' not in picture, "it has no background of its own"
-    assert "<title" in picture
-
-
-@pytest.mark.parametrize("drawing", ["regions", "layout-change"])
-def test_a_region_has_the_colour_that_it_has_on_the_page(drawing: str) -> None:
-    picture = (ROOT / "docs" / f"{drawing}.svg").read_text()
-
-    for region in ("us-east-1", "eu-west-1", "ap-southeast-2"):
-        assert re.search(rf'<circle cx="\S+" cy="\S+" r="\d+" fill="{colour_of(region)}"/>', picture)
-
-
 def test_the_architecture_names_folders_and_files_that_exist() -> None:
-    assert {"global_integers_core/", "components/", "lambda/mint/", "lambda/coordinate/", "local/", "tests/"} <= set(
-        TABLE
-    )
-    assert len(LIST) == 3
-    assert [path for path in (*TABLE, *LIST) if not (ROOT / path).exists()] == []
+    text = page("architecture.md")
+    rows = dict(re.findall(r"^\| `([\w/.]+)` \| (.*) \|$", text, re.MULTILINE))
+    files = [*rows, *re.findall(r"^\d\. `([\w/.]+)`:", text, re.MULTILINE)]
+    for folder, row in rows.items():
+        named = re.findall(r"`([\w/]+(?:\.\w+|/))`", row) if folder.endswith("/") else []
+        files += [f"{folder}{name}" for name in named if name != "__main__.py"]
+
+    assert {"components/", "lambda/mint/", "lambda/coordinate/", "local/", "tests/"} <= {*files}
+    assert [path for path in files if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("folder", [path for path in TABLE if path.endswith("/")])
-def test_the_files_named_in_a_row_are_in_its_folder(folder: str) -> None:
-    (row,) = re.findall(rf"^\| `{folder}` \| (.*) \|$", ARCHITECTURE, re.MULTILINE)
+def test_every_alarm_has_its_paragraph_in_order() -> None:
+    parts = re.split(r"^### (\w+)\n", page("operations.md").partition("## What it costs")[0], flags=re.MULTILINE)
 
-    named = [name for name in re.findall(r"`([\w/]+(?:\.\w+|/))`", row) if name != "__main__.py"]
-    assert [name for name in named if not (ROOT / folder / name).exists()] == []
+    assert parts[1::2] == [*ALARMS]
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        assert re.findall(r"^\*(.*?)\* ", text, re.MULTILINE) == ["Look at", "Do"], name
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        *("created", "begun", "joined", "granted", "put back", "lost", "deleting"),
+        *("stray", "unreachable", "throttled", "denied"),
+    ],
+)
+def test_the_phases_of_the_log_are_named(phase: str) -> None:
+    logging = [(ROOT / "lambda" / "coordinate" / file).read_text() for file in ("log.py", "dynamodb/calls.py")]
+
+    assert f"`{phase}`" in page("layouts.md")
+    assert any(f'"{phase}"' in text for text in logging)

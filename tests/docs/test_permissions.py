@@ -1,4 +1,4 @@
-"""docs/permissions.md: its policies are what is deployed, and its prices are computed from those of the price list."""
+"""docs/permissions.md: its policies are what is deployed, and no stranger can ask for more than it says."""
 
 import json
 import re
@@ -8,47 +8,29 @@ import pytest
 import yaml
 from mint.api.formats import FORMATS, SHORT
 
-from components.domain.capacity import capacity
-from components.settings import PUBLIC_CONCURRENCY
 from components.table import use_keys
-from local.paths import ROOT
 from proof.bench import public_stack, strangers
 from tests.components.aws_answers import ALARM, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
+from tests.docs.pages import code, page
 
-PAGE = (ROOT / "docs" / "permissions.md").read_text()
-
-
-def key_policy() -> list[dict[str, Any]]:
-    (text,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    return json.loads(text)["Statement"]
+PAGE = page("permissions.md")
 
 
-def test_the_key_policy_allows_what_the_roles_do() -> None:
-    tables, _, _ = key_policy()
+def test_the_key_policy_allows_what_is_deployed() -> None:
+    tables, logs, topics = json.loads(code(PAGE, "json"))["Statement"]
     (own,) = use_keys(["key"])
+    (group,) = logs["Condition"]["ArnLike"].values()
+    (pattern,) = topics["Condition"]["ArnLike"].values()
+    alarms = [alarm.inputs["name"] for alarm in deploy(config(HOME), stack="production").of(ALARM)]
 
-    assert set(own["Action"]) == set(tables["Action"]) - {"kms:CreateGrant"}
+    assert {*own["Action"]} == {*tables["Action"]} - {"kms:CreateGrant"}
     services = tables["Condition"]["StringEquals"]["kms:ViaService"]
     assert services == [f"{service}.eu-west-1.amazonaws.com" for service in ("dynamodb", "lambda")]
-
-
-def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
-    _, logs, _ = key_policy()
-    (group,) = logs["Condition"]["ArnLike"].values()
-
     assert logs["Principal"] == {"Service": "logs.eu-west-1.amazonaws.com"}
     assert group.endswith(":log-group:/aws/lambda/global-integers-production-*")
-
-
-def test_the_key_policy_names_the_alarms_that_use_the_topics() -> None:
-    _, _, topics = key_policy()
-    alarms = deploy(config(HOME), stack="production").of(ALARM)
-
-    (pattern,) = topics["Condition"]["ArnLike"].values()
     assert topics["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
-    assert alarms
-    assert {alarm.inputs["name"].startswith(pattern.rpartition(":")[2].removesuffix("*")) for alarm in alarms} == {True}
+    assert {name.startswith(pattern.rpartition(":")[2].removesuffix("*")) for name in alarms} == {True}
 
 
 @pytest.mark.parametrize(
@@ -60,25 +42,19 @@ def test_the_key_policy_names_the_alarms_that_use_the_topics() -> None:
     ],
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
-    deployment = deploy(config(HOME, apiGateway=True, openCounters=True))
-    policy, *_ = [
-        json.loads(p.inputs["policy"]) for p in deployment.of(POLICY) if p.inputs["role"] == f"{PREFIX}-{role}"
-    ]
-    actions = [action.partition(":")[2] for s in policy["Statement"] for action in s["Action"]]
-    rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)
-    listed: list[str] = []
-    present = ""
-    for name, cell in rows:
-        present = name or present
-        if present == own:
-            listed += [text.rpartition(":")[2] for text in re.findall(r"`((?:\w+:)?[A-Z]\w+)`", cell)]
+    made = deploy(config(HOME, apiGateway=True, openCounters=True)).of(POLICY)
+    policy = next(json.loads(each.inputs["policy"]) for each in made if each.inputs["role"] == f"{PREFIX}-{role}")
+    actions = {action.partition(":")[2] for s in policy["Statement"] for action in s["Action"]}
+    # A row without a name goes on with the role before.
+    (rows,) = re.findall(rf"^\| `{own}` (\|.*\n(?:\|  *\|.*\n)*)", PAGE, re.MULTILINE)
+    cells = re.findall(r"^\|?(?: +\|)? (.*?) \|", rows, re.MULTILINE)
+    listed = {action for cell in cells for action in re.findall(r"`(?:\w+:)?([A-Z]\w+)`", cell)}
 
-    assert sorted(set(listed)) == sorted(set(actions) - {"CreateLogStream", "PutLogEvents"})
+    assert listed == actions - {"CreateLogStream", "PutLogEvents"}
 
 
 def test_the_callers_that_it_shows_are_accepted() -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    shown = yaml.safe_load(text)["global-integers:callers"]
+    shown = yaml.safe_load(code(PAGE, "yaml"))["global-integers:callers"]
 
     assert len(shown) == 3
     assert settings(config(HOME, callers=shown)).callers.keys() == shown.keys()
@@ -88,13 +64,6 @@ def test_the_callers_that_it_shows_are_accepted() -> None:
 def sent() -> list[strangers.Measured]:
     """What came of every request that a stranger may send."""
     return strangers.measured()
-
-
-def test_the_page_says_what_a_public_stack_costs(sent: list[strangers.Measured]) -> None:
-    rows = public_stack.rows(public_stack.largest(sent))
-
-    usual = max(row.together for kind, row in rows.items() if "openCounters" not in kind)
-    assert f"a region costs at most {usual:.2f} a day, three regions {3 * round(usual, 2):.2f}." in PAGE
 
 
 def test_no_response_is_larger_than_the_page_says(sent: list[strangers.Measured]) -> None:
@@ -108,14 +77,15 @@ def test_no_response_is_larger_than_the_page_says(sent: list[strangers.Measured]
 
 def described() -> set[tuple[str, str, str]]:
     """Return path, method and media type of all responses that docs/openapi.yaml describes."""
-    api = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
+    api = yaml.safe_load(page("openapi.yaml"))
     found: set[tuple[str, str, str]] = set()
     for path, item in api["paths"].items():
         for method in item.keys() & {"get", "head", "post", "put"}:
             for response in item[method]["responses"].values():
                 name = response.get("$ref", "").rpartition("/")[2]
-                content = (api["components"]["responses"][name] if name else response).get("content", {"": None})
-                found |= {(path, method.upper(), media) for media in content if method == "get" or media != "text/html"}
+                content: dict[str, Any] = api["components"]["responses"][name] if name else response
+                medias = content.get("content", {"": None})
+                found |= {(path, method.upper(), media) for media in medias if method == "get" or media != "text/html"}
     return found
 
 
@@ -134,13 +104,3 @@ def test_a_repeated_request_for_all_integers_is_no_dearer(sent: list[strangers.M
     assert len([each for each in large if not each.writes]) == 4 * len(FORMATS)  # repeated, in each, at two paths
     assert {each.media_type for each in large} == {SHORT}
     assert max(each.size for each in large) < 1000
-
-
-def test_the_rate_on_the_page_is_what_the_function_serves() -> None:
-    limits = capacity(settings(config(HOME, authorization="NONE")), HOME)
-    health = capacity(settings(config(HOME)), HOME).health.rate
-
-    assert limits.callers.rate + limits.health.rate == public_stack.RATE
-    assert f"limited to {PUBLIC_CONCURRENCY} concurrent executions" in PAGE
-    assert f": {public_stack.RATE} requests per second, and as many again with a `domain`" in PAGE
-    assert f"More than {health} requests per second make" in PAGE
