@@ -2,7 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 from local.paths import ROOT
 
@@ -46,3 +48,20 @@ def commands(text: str, start: str = "") -> Sequence[list[str]]:
         for line in re.sub(r"(^|\s)#.*", "", block.replace("\\\n", " "), flags=re.MULTILINE).splitlines():
             found += re.split(r"&&|;", re.sub(r"\$\([^)]*\)", "value", line)) + re.findall(r"\$\(([^)]*)\)", line)
     return [shlex.split(part) for part in found if part.strip() and (start and f" {start} ") in f" {part} "]
+
+
+def deployments(text: str, **found: Any) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each `pulumi up` in a text: those of before, and what its commands have set by then."""
+    for words in commands(text, "pulumi"):
+        if words[:3] == ["pulumi", "config", "set"]:
+            *path, last = (int(key) if key.isdigit() else key for key in re.findall(r'[^.\[\]"]+', words[-2]))
+            holder: Any = found
+            for key, following in pairwise((*path, last)):
+                holder = holder.setdefault(key, [] if isinstance(following, int) else {})
+            value = int(words[-1]) if words[-1].isdigit() else words[-1]
+            if isinstance(last, int):
+                holder[last : last + 1] = [value]
+            else:
+                holder[last] = value
+        elif words[:2] == ["pulumi", "up"]:
+            yield found

@@ -46,9 +46,11 @@ def test_the_local_commands_take_the_options_that_are_shown(capsys: pytest.Captu
 
 
 def test_the_settings_that_are_set_exist() -> None:
-    found = {word for command in commands(EVERY_PAGE, "-m local up") for word in command if re.match(r"[a-zA-Z]+=", word)}
+    found = {
+        word for command in commands(EVERY_PAGE, "-m local up") for word in command if re.match(r"[a-zA-Z]+=", word)
+    }
     for command in commands(EVERY_PAGE, "pulumi config set"):
-        found.add([word for word in command[3:] if not word.startswith("-")][0])
+        found.add(next(word for word in command[3:] if not word.startswith("-")))
     names = {re.split(r"[.\[=]", each)[0] for each in found}
     of_provider = {name for name in names if hasattr(ProviderArgs, xform_name(name.removeprefix("aws:")))}
 

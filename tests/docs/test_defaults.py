@@ -9,6 +9,7 @@ import pytest
 import yaml
 from coordinate.dynamodb.calls import FIRST_SECONDS, REGION_SECONDS
 from coordinate.dynamodb.run_lock import SECONDS
+from coordinate.metrics import OF_ALARMS
 from coordinate.protocol.epochs import LASTS
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.moves import LATEST
@@ -77,6 +78,7 @@ STATED = [
     ("permissions.md", f": {public_stack.RATE} requests per second, and as many again with a `domain`"),
     ("permissions.md", f"More than {SIGNED.health.rate} requests per second make"),
     ("runbook.md", f"with `{RUNTIME}` or `arm64`"),
+    ("runbook.md", f"# {', '.join(sorted(OF_ALARMS))} aws cloudwatch"),
 ]
 
 

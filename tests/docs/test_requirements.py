@@ -2,110 +2,80 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[2]
+from local.paths import ROOT
+
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-GROUPS: dict[str, list[str | dict[str, str]]] = PYPROJECT["dependency-groups"]
 PROGRAM: list[str] = PYPROJECT["project"]["dependencies"]
-FILES = (
-    "requirements.txt",
-    "requirements-local.txt",
-    "requirements-dev.txt",
-    "proof/bench/requirements.txt",
-    "docs/site/requirements.txt",
-)
 
 ENTRY = re.compile(
-    r"(?P<requirement>\S+==\S+(?: ; .+?)?)"
-    r"(?P<hashes>(?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n"
-    r"    # via(?P<via>(?: \S.*\n)|(?:\n(?:    #   .+\n)+))"
+    r"(\S+==\S+(?: ; .+?)?)(?: \\\n    --hash=sha256:[0-9a-f]{64})+\n    # via(?:( .*\n)|\n((?:    #   .+\n)+))"
 )
-
-
-@dataclass(frozen=True)
-class Pin:
-    """One package of a requirement file."""
-
-    version: str
-    via: tuple[str, ...]
-
-    @property
-    def direct(self) -> bool:
-        """Whether pyproject.toml names it."""
-        return any(source.startswith("global-integers ") for source in self.via)
 
 
 def group(name: str) -> list[str]:
-    """The dependencies of a group, those of the groups that it includes among them."""
-    found: list[str] = []
-    for entry in GROUPS[name]:
-        found += [entry] if isinstance(entry, str) else group(entry["include-group"])
-    return found
+    """Return the dependencies of a group, with those of the groups that it includes."""
+    entries: list[str | dict[str, str]] = PYPROJECT["dependency-groups"][name]
+    parts = ([entry] if isinstance(entry, str) else group(entry["include-group"]) for entry in entries)
+    return [each for part in parts for each in part]
 
 
-def wanted(file: str) -> list[Requirement]:
-    """The direct dependencies that a file has to pin."""
-    lists = {
-        "requirements.txt": PROGRAM,
-        "requirements-local.txt": [*PROGRAM, *group("local")],
-        "requirements-dev.txt": [*PROGRAM, *group("dev")],
-        "proof/bench/requirements.txt": group("bench"),
-        "docs/site/requirements.txt": [*PROGRAM, *group("site")],
+FILES = {
+    "requirements.txt": PROGRAM,
+    "requirements-local.txt": [*PROGRAM, *group("local")],
+    "requirements-dev.txt": [*PROGRAM, *group("dev")],
+    "proof/bench/requirements.txt": group("bench"),
+    "docs/site/requirements.txt": [*PROGRAM, *group("site")],
+}
+"""File → the direct dependencies that it has to pin."""
+
+
+def pins(file: str) -> dict[str, tuple[Requirement, set[str]]]:
+    """Return each package of a file by name: what is pinned, and what it is needed by."""
+    found = (
+        (Requirement(entry[1]), re.findall(r"[ #]+(\S.*)", entry[2] or entry[3]))
+        for entry in ENTRY.finditer(body(file))
+    )
+    return {
+        canonicalize_name(pinned.name): (pinned, {canonicalize_name(re.split(r"[\[ ]", name)[0]) for name in via})
+        for pinned, via in found
     }
-    return [Requirement(text) for text in lists[file]]
 
 
 def body(file: str) -> str:
-    """The text of a file below its heading."""
-    lines = (ROOT / file).read_text().splitlines(keepends=True)
-    return "".join(lines[next(number for number, line in enumerate(lines) if not line.startswith("#")) :])
-
-
-def pins(file: str) -> dict[str, Pin]:
-    """The packages of a file by name."""
-    found: dict[str, Pin] = {}
-    for match in ENTRY.finditer(body(file)):
-        requirement = Requirement(match["requirement"])
-        (version,) = requirement.specifier
-        via = tuple(re.sub(r"^ *# *", "", line).strip() for line in match["via"].splitlines() if line.strip())
-        found[canonicalize_name(requirement.name)] = Pin(version.version, via)
-    return found
+    """Return the text of a file below its heading."""
+    return re.sub(r"\A(#.*\n)+", "", (ROOT / file).read_text())
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_pin_is_exact_with_hashes_and_a_reason(file: str) -> None:
+    found = pins(file)
+
     assert ENTRY.sub("", body(file)) == "", "and no index either"
-    assert "://" not in (ROOT / file).read_text()
+    assert "://" not in body(file)
+    for name, (_, via) in found.items():
+        assert via & {"global-integers", *found}, f"nothing needs {name}"
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_the_direct_dependencies_are_those_of_pyproject(file: str) -> None:
     found = pins(file)
+    wanted = [Requirement(text) for text in FILES[file]]
 
-    assert {name for name, pin in found.items() if pin.direct} == {canonicalize_name(r.name) for r in wanted(file)}
-    for requirement in wanted(file):
-        assert requirement.specifier.contains(found[canonicalize_name(requirement.name)].version), requirement
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_a_transitive_dependency_is_needed_in_its_file(file: str) -> None:
-    found = pins(file)
-
-    for name, pin in found.items():
-        sources = {canonicalize_name(source.partition("[")[0]) for source in pin.via if not source.startswith("-c ")}
-        assert pin.direct or sources & found.keys(), name
+    direct = {name for name, (_, via) in found.items() if "global-integers" in via}
+    assert direct == {canonicalize_name(each.name) for each in wanted}
+    for each in wanted:
+        (version,) = found[canonicalize_name(each.name)][0].specifier
+        assert each.specifier.contains(version.version), each
 
 
-def test_each_file_keeps_the_versions_of_the_one_that_it_adds_to() -> None:
-    program, local, dev = (pins(file) for file in FILES[:3])
+@pytest.mark.parametrize(("smaller", "larger"), [("", "-local"), ("-local", "-dev")])
+def test_a_file_keeps_the_versions_of_the_one_it_adds_to(smaller: str, larger: str) -> None:
+    added_to = pins(f"requirements{larger}.txt")
 
-    for smaller, larger in ((program, local), (local, dev)):
-        assert {name: pin.version for name, pin in smaller.items()}.items() <= {
-            name: pin.version for name, pin in larger.items()
-        }.items()
+    for name, (pinned, _) in pins(f"requirements{smaller}.txt").items():
+        assert added_to[name][0].specifier == pinned.specifier, name
