@@ -81,9 +81,9 @@ def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None
     shape = model.operation_model(operations[name]).input_shape
     known = {f"--{xform_name(member, '-')}": member for member in shape.members}
 
-    given = {re.sub(r"^--no-", "--", option) for option in options if option.startswith("--")}
-    assert given - ALL_COMMANDS <= known.keys()
-    assert {known[option] for option in given - ALL_COMMANDS} >= {*shape.required_members}
+    passed = {re.sub(r"^--no-", "--", option) for option in options if option.startswith("--")}
+    assert passed - ALL_COMMANDS <= known.keys()
+    assert {known[option] for option in passed - ALL_COMMANDS} >= {*shape.required_members}
     if "--query" in options:  # what it asks for is in the response
         query = options[options.index("--query") + 1].replace("\\`", "`")
         assert jmespath.compile(query)

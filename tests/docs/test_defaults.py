@@ -35,9 +35,9 @@ WINDOW = DEFAULTS["window"]
 DISTANCE = least_distance(WINDOW)
 MINUTES = spelt(DEFAULTS["scheduleMinutes"])
 SIGNED, PUBLIC, SIGNED_100, PUBLIC_100 = (
-    capacity(settings(config(HOME, **values, **more)), HOME)
-    for more in ({}, {"reservedConcurrency": 100})
-    for values in ({}, {"authorization": "NONE"})
+    capacity(settings(config(HOME, authorization=authorization, reservedConcurrency=reserved)), HOME)
+    for reserved in (DEFAULTS["reservedConcurrency"], 100)
+    for authorization in ("AWS_IAM", "NONE")
 )
 
 STATED = [

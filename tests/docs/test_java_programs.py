@@ -9,29 +9,25 @@ import pytest
 from tools import programs
 from tools.programs import DYNAMODB_LOCAL, JavaProgram
 
-FETCHES = """#!/bin/sh
-echo "$@" >> "{log}"
-/bin/mkdir -p "{fetched}"
-echo > "{fetched}/some.jar"
-exit {code}
-"""
-COMPILES = """#!/bin/sh
-exit {code}
+COMMAND = """#!/bin/sh
+if [ "${{0##*/}}" = mvn ]; then
+  echo "$@" >> "{folder}/mvn.log"
+  /bin/mkdir -p "{folder}/fetched"
+fi
+exit {status}
 """
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JavaProgram:
     """It is the only program that is wanted. Java is there, and Maven fetches."""
-    folder = tmp_path / "source"
-    folder.mkdir()
-    (folder / "pom.xml").write_text("<project/>")
-    (folder / "OnLoopback.java").write_text("class OnLoopback {}")
-    program = dataclasses.replace(DYNAMODB_LOCAL, folder=folder, fetched=tmp_path / "fetched")
-    (tmp_path / "bin").mkdir()
-    command(program, "java", COMPILES)
-    command(program, "javac", COMPILES)
-    command(program, "mvn", FETCHES)
+    for name in ("source", "bin"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "source" / "pom.xml").write_text("<project/>")
+    (tmp_path / "source" / "OnLoopback.java").write_text("class OnLoopback {}")
+    for name in ("java", "javac", "mvn"):
+        command(tmp_path, name)
+    program = dataclasses.replace(DYNAMODB_LOCAL, folder=tmp_path / "source", fetched=tmp_path / "fetched")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(programs, "SERVERS", ())
@@ -40,57 +36,42 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JavaProgram:
     return program
 
 
-def command(program: JavaProgram, name: str, text: str, code: int = 0) -> None:
-    path = program.fetched.parent / "bin" / name
-    path.write_text(text.format(log=log_of(program), fetched=program.fetched, code=code))
-    path.chmod(0o755)
+def command(folder: Path, name: str, status: int = 0) -> None:
+    (folder / "bin" / name).write_text(COMMAND.format(folder=folder, status=status))
+    (folder / "bin" / name).chmod(0o755)
 
 
-def log_of(program: JavaProgram) -> Path:
-    """Return the file with what Maven was asked for."""
-    return program.fetched.parent / "mvn.log"
-
-
-def test_it_is_fetched_once(program: JavaProgram, capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_is_fetched_once_for_each_version(program: JavaProgram, tmp_path: Path) -> None:
     assert program.missing == "DynamoDB Local is not installed (.venv/bin/python -m tools.programs)"
-
     programs.main()
     programs.main()
-
     assert program.missing is None
-    (asked,) = log_of(program).read_text().splitlines()
+    (asked,) = (tmp_path / "mvn.log").read_text().splitlines()
     assert asked.endswith(f"dependency:copy-dependencies -DoutputDirectory={program.fetched}")
-    assert capfd.readouterr().out == ""
+
+    for number, file in enumerate(("pom.xml", "OnLoopback.java"), 2):
+        (program.folder / file).write_text("another")
+        assert program.missing
+        programs.main()
+        assert program.missing is None
+        assert len((tmp_path / "mvn.log").read_text().splitlines()) == number
 
 
-@pytest.mark.parametrize("file", ["pom.xml", "OnLoopback.java"])
-def test_another_version_or_class_is_fetched_again(file: str, program: JavaProgram) -> None:
-    programs.main()
-    (program.folder / file).write_text("another")
-    assert program.missing
-
-    programs.main()
-
-    assert program.missing is None
-    assert len(log_of(program).read_text().splitlines()) == 2
-
-
-@pytest.mark.parametrize(("name", "text"), [("mvn", FETCHES), ("javac", COMPILES)])
+@pytest.mark.parametrize("name", ["mvn", "javac"])
 def test_what_maven_or_the_compiler_refuses_is_reported(
-    name: str, text: str, program: JavaProgram, capfd: pytest.CaptureFixture[str]
+    name: str, program: JavaProgram, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command(program, name, text, code=1)
-
+    command(tmp_path, name, status=1)
     programs.main()
 
     assert program.missing
     assert capfd.readouterr().out == f"{program.missing}: the tests that need it are skipped\n"
 
 
-def test_without_java_it_says_what_to_install(program: JavaProgram, capfd: pytest.CaptureFixture[str]) -> None:
-    for name in ("java", "javac", "mvn"):
-        (program.fetched.parent / "bin" / name).unlink()
-
+def test_without_java_it_says_what_to_install(
+    program: JavaProgram, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin" / "java").unlink()
     programs.main()
 
     refused, skipped = capfd.readouterr().out.splitlines()
@@ -100,12 +81,10 @@ def test_without_java_it_says_what_to_install(program: JavaProgram, capfd: pytes
 
 
 def test_nothing_is_installed_for_another_processor(
-    program: JavaProgram, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    program: JavaProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-
     programs.main()
 
-    assert not log_of(program).exists()
-    assert program.missing == "DynamoDB Local has no SQLite for aarch64"
-    assert capfd.readouterr().out == f"{program.missing}: the tests that need it are skipped\n"
+    assert not (tmp_path / "mvn.log").exists()
+    assert capfd.readouterr().out == "DynamoDB Local has no SQLite for aarch64: the tests that need it are skipped\n"

@@ -47,7 +47,11 @@ def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPat
     _, _, *rows = shown.splitlines()
     urls = {row.split()[0]: url.strip() for row, url in zip(rows[::2], rows[1::2], strict=True)}
     coming = {urls[region]: iter(range(offset, 100, len(regions))) for offset, region in enumerate(regions, 1)}
-    monkeypatch.setattr(operator_commands, "mint", lambda url, **_: next(coming[url]))
+
+    def mint(url: str, **_: str) -> int:
+        return next(coming[url])
+
+    monkeypatch.setattr(operator_commands, "mint", mint)
     layout = {region: {"offset": offset, "stride": len(regions)} for offset, region in enumerate(regions, 1)}
     outputs = {"regions": regions, "layout": layout, "urls": urls}
 

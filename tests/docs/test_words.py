@@ -21,8 +21,6 @@ from coordinate.protocol.model import Claim, Copy, Item
 from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult, reply
 from coordinate.protocol.scan import TablesScan
-from hypothesis import given
-from hypothesis import strategies as st
 from mint.grants import _may_ask as may_ask
 from mint.model import Block
 from mint.receipts import Receipts
@@ -34,6 +32,7 @@ from global_integers_core.names import camel
 from global_integers_core.records import Recorded
 from local.paths import ROOT
 from proof.simulation.world import RECORDED
+from tests.docs.pages import page
 from tests.lambda_.coordinate.sample_records import record, register
 
 RETIRED = {
@@ -81,11 +80,7 @@ MEANT = {
 }
 """File → names in it that mean what they say."""
 
-FILES = [
-    ROOT / name
-    for name in run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-]
-PROGRAMS = [path for path in FILES if path.suffix == ".py"]
+FILES = run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 
 
 def words(name: str) -> set[str]:
@@ -102,19 +97,12 @@ def names_in(program: Path) -> tuple[set[str], set[str]]:
     """Return the names of what a program defines; and all others in it, with strings that could be names, like keys."""
     defined, used = set[str](), set[str]()
     for node in ast.walk(ast.parse(program.read_text())):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
-                defined.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                defined.add(name)
-            case (
-                ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)) | ast.alias(asname=str(name))
-            ):
-                used.add(name)
-            case ast.Constant(value=str(text)) if re.fullmatch(r"[A-Za-z_][\w/.-]*", text):
-                used.add(text)
-            case _:
-                pass
+        defines = isinstance(node, ast.arg | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        found = defined if defines or isinstance(getattr(node, "ctx", None), ast.Store) else used
+        for field in ("id", "attr", "arg", "asname", "value", "" if isinstance(node, ast.alias) else "name"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and re.fullmatch(r"[A-Za-z_][\w/.-]*", name):
+                found.add(name)
     return defined, used
 
 
@@ -148,39 +136,30 @@ READERS: Mapping[str, Callable[[str], list[str]]] = {
 @pytest.mark.slow
 def test_no_file_and_no_program_has_a_retired_name() -> None:
     found: dict[str, list[str]] = {}
-    for path in FILES:
-        name = path.relative_to(ROOT).as_posix()
+    for name in FILES:
+        path, wrong = ROOT / name, retired([name])
         if path == Path(__file__) or name == "CHANGELOG.md":
             continue
         if path.suffix == ".py":
             defined, used = names_in(path)
-            wrong = retired((defined | used) - MEANT.get(name, set()))
-            wrong += sorted(EMPTY & {each.strip("_") for each in defined})
-            wrong += [path.stem] if path.stem.removeprefix("test_") in MODULES else []
-        else:
-            wrong = retired(READERS[path.suffix](path.read_text())) if path.suffix in READERS else []
-        wrong += retired([name])
+            wrong += retired((defined | used) - MEANT.get(name, set()))
+            wrong += EMPTY & {each.strip("_") for each in defined}
+            wrong += MODULES & {path.stem.removeprefix("test_")}
+        elif path.suffix in READERS:
+            wrong += retired(READERS[path.suffix](path.read_text()))
         if wrong:
             found[name] = wrong
 
-    assert len(PROGRAMS) > 300
+    assert len(FILES) > 300
     assert found == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.html", "<html><script>const watch = 1; // away\n</script>"),
-        ("a.html", '<html><p class="ill">'),
-        ("a.ts", "let { wish } = event;"),
-        ("a.yaml", "  watchMinutes: 5"),
-        ("a.json", '{\n  "settled": true}'),
-        ("a.md", "Prose of an address, and `watchMinutes`."),
-        ("a.md", "```sh\npulumi stack output address\n```"),
-    ],
-)
-def test_a_retired_name_is_found_in_every_kind_of_file(name: str, text: str) -> None:
-    assert len(retired(READERS[Path(name).suffix](text))) == 1
+def written(write: Callable[[Any], object]) -> dict[str, Any]:
+    """Return the item that is written."""
+    dynamodb = Mock()
+    dynamodb.call.return_value = {}
+    write(dynamodb)
+    return dynamodb.call.call_args.args[1]["Item"]
 
 
 STORED: Mapping[str, Any] = {
@@ -191,36 +170,11 @@ STORED: Mapping[str, Any] = {
     "copy": attributes_of(Copy(register("a"), "mirror 1")),
     "item": item_values(Item(1, 1, 1, 2, fenced=True, held="token", past=(1, 1))),
     "layouts": {"receipt": {}, **RECORDED.encode(Recorded((Layout(1, 1, ("a",)),), {0: 1}))},
+    "receipt": written(lambda dynamodb: Receipts("receipts", 3600, dynamodb).keep("a key", Block(1, 3, 1))),
+    "asked": written(lambda dynamodb: may_ask(dynamodb, "receipts", "/asked", "/asked/orders", 1_795_000_000, 1)),
+    "run lock": written(lambda dynamodb: RunLock(dynamodb, "layouts", "a run").take(over=True)),
 }
 """What the tables have → its attributes."""
-
-
-def written_receipt() -> dict[str, Any]:
-    """Return a receipt as it is written."""
-    written: list[dict[str, Any]] = []
-
-    class Recording:
-        def call(self, _operation: str, request: dict[str, Any]) -> dict[str, Any]:
-            written.append(request["Item"])
-            return {}
-
-    Receipts("receipts", 3600, cast("Any", Recording())).keep("a key", Block(1, 3, 1))
-    return written[0]
-
-
-def written_asked() -> dict[str, Any]:
-    """Return what a region writes when it asks for integers, by its key and value."""
-    dynamodb = Mock()
-    dynamodb.call.return_value = {}
-    assert may_ask(dynamodb, "receipts", "/asked", "/asked/orders", 1_795_000_000, 1)
-    return dynamodb.call.call_args.args[1]["Item"]
-
-
-def written_run_lock() -> dict[str, Any]:
-    """Return the run lock as it is written."""
-    client = Mock()
-    RunLock(client, "layouts", "a run").take(over=True)
-    return client.call.call_args.args[1]["Item"]
 
 
 def replies() -> dict[str, Any]:
@@ -235,11 +189,7 @@ def replies() -> dict[str, Any]:
 
 def wire() -> set[str]:
     """Return the attributes in tables and in the coordinator's events and replies, without names of counters."""
-    stored = {
-        key
-        for attributes in (*STORED.values(), written_receipt(), written_asked(), written_run_lock())
-        for key in attributes
-    }
+    stored = {key for attributes in STORED.values() for key in attributes}
     sent = {*events.KEYS, *events.CHECK_KEYS, *events.DESIRED_KEYS}
     found = replies()
     of_counter = {*next(iter(found["counters"].values()))}
@@ -259,22 +209,15 @@ def properties(document: Any) -> Iterator[str]:
             yield from properties(value)
 
 
-API = {*properties(yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text()))}
+API = {*properties(yaml.safe_load(page("openapi.yaml")))}
 
 OUTPUTS = {camel(name) for name in GlobalIntegers.__annotations__}
 
 
-def explained(page: str) -> set[str]:
-    """Return what a page of docs/ has in code font in the first column of its tables."""
-    cells = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+def explained(name: str) -> set[str]:
+    """Return what a page has in code font in the first column of its tables."""
+    cells = re.findall(r"^\| (`[^|]+`) \|", page(name), re.MULTILINE)
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
-
-
-def in_code(page: str) -> set[str]:
-    """Return the words that a page has in code font or in a block of code."""
-    text = (ROOT / page).read_text()
-    code = re.findall(r"^```.*?^```|`[^`\n]+`", text, re.MULTILINE | re.DOTALL)
-    return {word for part in code for word in re.findall(r"\w+", part)}
 
 
 def test_what_is_sent_and_stored_has_no_retired_word() -> None:
@@ -288,12 +231,5 @@ def test_the_glossary_explains_all_that_is_on_the_wire() -> None:
 def test_settings_outputs_and_responses_are_on_their_pages() -> None:
     settings = {camel(name) for name in SETTINGS} - {"home", "prefix"}
     assert explained("settings.md") == settings | OUTPUTS | {"localDomainUrl"}
-    assert in_code("docs/api.md") >= API
-
-
-@given(st.sampled_from(sorted(RETIRED)), st.sampled_from(("{}", "a_{}", "{}_b", "the{}", "{}Minutes", "x-{}-y")))
-def test_a_retired_word_is_found_in_every_spelling(word: str, form: str) -> None:
-    name = form.format(word.capitalize() if form.startswith("the") else word)
-
-    assert retired([name]) == [f"{name}: {RETIRED[word]}"]
-    assert retired(["ip_address", "cloudwatch", "emailAddress", "swatch", "wellbeing"]) == []
+    code = re.findall(r"^```.*?^```|`[^`\n]+`", page("api.md"), re.MULTILINE | re.DOTALL)
+    assert {word for part in code for word in re.findall(r"\w+", part)} >= API
