@@ -1,7 +1,6 @@
 """A local AWS server that the tests share, on a free port and in a folder of its own."""
 
 import gc
-import os
 import signal
 import tempfile
 from collections.abc import Generator
@@ -132,16 +131,10 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture(scope="session")
 def aws() -> Generator[Aws]:
     """The server's clients, with root's test keys. It ends with the tests, whatever happens in them."""
-    before = os.environ.get("GLOBAL_INTEGERS_LOCAL")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GLOBAL_INTEGERS_LOCAL", folder)
             started = aws_server.start(0)
-        finally:
-            if before is None:
-                del os.environ["GLOBAL_INTEGERS_LOCAL"]
-            else:
-                os.environ["GLOBAL_INTEGERS_LOCAL"] = before
         try:
             yield Aws(started.endpoint)
         finally:

@@ -41,10 +41,8 @@ SIGNED, PUBLIC, SIGNED_100, PUBLIC_100 = (
 )
 
 STATED = [
-    ("api.md", f"within {DEFAULTS['idempotencyHours']} hours (`idempotencyHours`)"),
     ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
     ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
-    ("openapi.yaml", f"within {DEFAULTS['idempotencyHours']} hours (setting `idempotencyHours`)"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
     ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {WINDOW:,})"),
     ("../README.md", f"and `window` ({WINDOW:,})."),
@@ -59,7 +57,6 @@ STATED = [
     ("layouts.md", f"for up to {FIRST_SECONDS // 60} minutes)"),
     ("layouts.md", f"the last {'forty' if MAX_PAST == 40 else MAX_PAST} past layouts"),
     ("performance.md", f"[runs every {MINUTES} minutes](layouts.md"),
-    ("performance.md", f"| duration, {DEFAULTS['memorySize']} MB arm64 |"),
     ("settings.md", f"| for each region of before {DISTANCE} integers (fewer with a"),
     ("settings.md", f"smaller `window`), or what it mints in {spelt(LASTS)} seconds |"),
     ("settings.md", f"for each region what is left of its window | {3 * WINDOW:,} |"),

@@ -30,7 +30,7 @@ LOOP, LINES = recipe("A shell loop")
 
 @pytest.mark.server
 def test_the_readmes_commands_deploy_and_mint(readme: str) -> None:
-    install, _, test = recipe("Without make", "../README.md")[0][1].splitlines()
+    install, *_ = recipe("Without make", "../README.md")[0][1].splitlines()
     _, (_, program), (_, use) = recipe("Use it", "../README.md")
     (first,) = map(int, re.findall(r"# such as (\d+)", program))
     printed = readme.rpartition("local down\n")[2]
@@ -40,9 +40,7 @@ def test_the_readmes_commands_deploy_and_mint(readme: str) -> None:
     assert answers[:1] == re.findall("# ({.*})", use)
     assert len(answers) == 2
     assert "just minted" in readme, "the demo's table"
-    assert "-m venv .venv" in install
     assert (ROOT / install.rpartition(" ")[2]).is_file()
-    assert test.endswith("-m pytest")
 
 
 def of_ticket_2(request: Request) -> bool:
