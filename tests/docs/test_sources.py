@@ -59,7 +59,6 @@ def test_no_file_names_a_source_that_is_not_owned() -> None:
         (f'"@{NAME}/{NAME}": "file:sdks/x"', True),
         (f"require github.com/{NAME}/pulumi-{NAME}/sdk/go v1.0.0", True),
         (f"https://pypi.org/project/{NAME}/", True),
-        ('pip install "./client[aws]"', False),
         (f'pip install "{NAME}-client[aws] @ <URL of your checkout>#subdirectory=client"', False),
         (f"pulumi plugin install resource {NAME} --file", False),
     ],

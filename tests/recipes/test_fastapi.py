@@ -5,15 +5,14 @@ import json
 import re
 import runpy
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from global_integers import AsyncCounter, AsyncIntegers
+from global_integers import AsyncIntegers
 from global_integers.testing import Stack
 
 from tests.recipes.conftest import HANG, SET_UP, User, recipe
@@ -74,31 +73,24 @@ def test_orders_get_numbers_also_after_the_server_was_killed(user: User) -> None
     assert len({answer["number"], *before, *after}) == 1022
 
 
-@asynccontextmanager
-async def shop(
-    stack: Stack, folder: Path
-) -> AsyncGenerator[tuple[AsyncCounter, Callable[[], Awaitable[httpx.Response]]]]:
-    """Run the service in this process, on a stack in memory. Yields its counter, and what places an order."""
-    (folder / "shop.py").write_text(SHOP)
-    app = runpy.run_path(str(folder / "shop.py"))["app"]
-    http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AsyncIntegers, "from_env", stack.async_integers)
-        async with app.router.lifespan_context(app), http:
-            yield app.state.numbers, partial(http.post, "/orders", json={"item": "tea"})
+def test_an_order_waits_for_one_silent_region_but_not_for_all(
+    integers_stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    app = runpy.run_path(str(tmp_path / "shop.py"))["app"]
+    monkeypatch.setattr(AsyncIntegers, "from_env", integers_stack.async_integers)
 
-
-def test_an_order_waits_for_one_silent_region_but_not_for_all(integers_stack: Stack, tmp_path: Path) -> None:
     async def take() -> tuple[list[httpx.Response], float]:
-        async with shop(integers_stack, tmp_path) as (numbers, order):
-            answers: list[httpx.Response] = []
-            began = 0.0
+        answers: list[httpx.Response] = []
+        began = 0.0
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test")
+        async with app.router.lifespan_context(app), http:
             for silent in (0, 1, 3):
                 for region in integers_stack.regions[:silent]:
                     region.fail("timeout")
-                numbers.drop()
+                app.state.numbers.drop()
                 began = integers_stack._clock()
-                answers.append(await order())
+                answers.append(await http.post("/orders", json={"item": "tea"}))
             return answers, integers_stack._clock() - began
 
     answers, seconds = asyncio.run(take())

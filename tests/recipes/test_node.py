@@ -151,14 +151,9 @@ def test_a_pages_script_mints_from_a_public_stack(node: Node, url: str) -> None:
 
 
 @pytest.mark.long
-def test_a_generated_client_mints_a_block(node: Node, url: str, tmp_path: Path) -> None:
+def test_a_generated_client_mints_a_block(node: Node, url: str) -> None:
     done = node("typed.ts", URL=url)
-    wrong = (tmp_path / "typed.ts").read_text().replace('"orders"', '"nothing"').replace("order-18", "order-19")
-    (tmp_path / "typed.ts").write_text(wrong)
-    refused = node("typed.ts", URL=url)
 
     assert done.returncode == 0, done.stderr
-    first, second, third = json.loads(done.stdout)
-    assert (second, third) == (first + STRIDE, first + 2 * STRIDE)
-    assert refused.returncode == 1
-    assert "nothing" in refused.stderr
+    first, *others = json.loads(done.stdout)
+    assert others == [first + STRIDE, first + 2 * STRIDE]
