@@ -23,7 +23,8 @@ def test_tests_with_the_same_id_are_refused() -> None:
     ],
 )
 def test_a_test_is_marked_by_what_it_uses(fixtures: list[str], program: str, marks: list[str]) -> None:
-    item = Mock(fixturenames=fixtures, iter_markers=lambda _: [Mock(args=[program])])
+    item = Mock(fixturenames=fixtures)
+    item.iter_markers.return_value = [Mock(args=[program])]
     markers.pytest_collection_modifyitems([item])
 
     assert [call.args[0].name for call in item.add_marker.call_args_list] == marks

@@ -84,8 +84,8 @@ def described() -> set[tuple[str, str, str]]:
             for response in item[method]["responses"].values():
                 name = response.get("$ref", "").rpartition("/")[2]
                 content: dict[str, Any] = api["components"]["responses"][name] if name else response
-                medias = content.get("content", {"": None})
-                found |= {(path, method.upper(), media) for media in medias if method == "get" or media != "text/html"}
+                types = content.get("content", {"": None})
+                found |= {(path, method.upper(), media) for media in types if method == "get" or media != "text/html"}
     return found
 
 
