@@ -25,7 +25,6 @@ ONLY_TYPES = ("global_integers.Event", "global_integers.testing.Fault")
 FOUND_FIRST = {
     "what does it cost": "What it costs",
     "back up": "Back up and restore",
-    "list all counters with their rates": "List all counters with their rates",
     "archive": "Delete, archive or rename a counter",
     "monthly or yearly numbers": "Numbers that restart every year",
     "a region is down": "Tasks",  # several headings have these words
