@@ -41,7 +41,7 @@ def service(user: User) -> Generator[str]:
             process.terminate()
         _, rest = process.communicate(timeout=HANG)
     assert "Application shutdown complete" in rest
-    assert "ERROR" not in rest
+    assert "Traceback" not in rest  # an error that says when to come again may be in the log
 
 
 def ordered(url: str, orders: int, at_once: int) -> list[int]:
