@@ -40,31 +40,19 @@ def write(path: Path, text: str) -> None:
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a write says where there is no space."""
 
-FREE_SPACE = (
-    "Free space there, or raise the limit (quota, ulimit), then run the same command again: it goes on from here"
-)
-
 
 def storage_problem(error: OSError) -> str:
     """Return what is wrong with the output or the state folder, and what to do. Empty: the error is about neither."""
     folder = state_folder()
-    path = Path(error.filename) if isinstance(error.filename, str) else None
-    if path is None and error.errno in FULL:
-        return f"the output can't be written: {error.strerror}; what was done stays done"
-    if path is None or not (path.is_relative_to(folder) or folder.is_relative_to(path)):
+    if error.filename is None:
+        return f"the output can't be written: {error.strerror}; what was done stays done" if error.errno in FULL else ""
+    path = Path(str(error.filename))
+    if not (path.is_relative_to(folder) or folder.is_relative_to(path)):
         return ""
-    if error.errno in FULL:
-        return f"{path}: {error.strerror}. {FREE_SPACE}"
-    if error.errno == errno.EROFS:
-        return f"{path}: {error.strerror}. Set the environment variable {FOLDER_VARIABLE} to a folder elsewhere"
-    if path != folder and path.is_relative_to(folder):
-        return (
-            f"{path}: {error.strerror}. A file is kept there: remove what is in its way, or let this user write it; or "
-            f"set the environment variable {FOLDER_VARIABLE} to another folder"
-        )
+    what = "Free space" if error.errno in FULL else "Let this user write files"
     return (
-        f"{path}: {error.strerror}. All that runs here is recorded in {folder}, which must be a folder that this user "
-        f"may write to: make it one, or set the environment variable {FOLDER_VARIABLE} to another folder"
+        f"{path}: {error.strerror}. All that runs here is recorded in {folder}. {what} there, or set the environment "
+        f"variable {FOLDER_VARIABLE} to another folder; then run the same command again: it goes on from here"
     )
 
 
