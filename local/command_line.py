@@ -243,7 +243,8 @@ def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str
     events: list[tuple[str, str, str]] = []
     there = aws_server.SERVICE.recorded() or aws_server.has_saved()
     aws = Aws(aws_server.running(State(stack).up).endpoint) if there else None
-    return events, preview(project()["name"], stack, config, aws, lambda *event: events.append(event))
+    said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
+    return events, said
 
 
 def _say(messages: Sequence[str]) -> None:

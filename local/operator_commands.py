@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
@@ -19,20 +19,18 @@ from typing import TYPE_CHECKING, Any
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 
 from .aws_clients import Aws, found
-from .domain import DOMAIN, LOCAL, how_to
-from .domain.zone import HTTP_API_FAILED
+from .domain import how_to
 from .paths import ROOT, LocalError, command
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
-from .stack import Made, State, up_with
-from .terminal import has_reader
+from .stack import Made, State
+from .terminal import say
 
 if TYPE_CHECKING:
     from components.names import ResourceNames
 
 PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
-
 
 AT_HOME = ("layouts", "mirror")
 
@@ -56,7 +54,7 @@ class Deployed:
     @property
     def home(self) -> str:
         """The home region."""
-        return next((at for at, name in self.functions() if name == self.outputs["coordinator"]), self.regions[0])
+        return next((at for at, name in self.functions if name == self.outputs["coordinator"]), self.regions[0])
 
     @cached_property
     def names(self) -> "ResourceNames":
@@ -70,17 +68,8 @@ class Deployed:
         """The tables that only the home region has: what each is, and its name."""
         return dict(zip(AT_HOME, (self.names.layouts_table, self.names.mirror_table), strict=True))
 
-    def functions(self) -> list[tuple[str, str]]:
-        """Return region and name of every function."""
-        return list(self._functions)
-
-    def version(self, region: str) -> str:
-        """Return the version of a region's minting function that was published last."""
-        function = self._functions.get((region, self.names.mint_function))
-        return "none" if function is None else str(function.outputs.get("version"))
-
     @property
-    def _functions(self) -> dict[tuple[str, str], Made]:
+    def functions(self) -> dict[tuple[str, str], Made]:
         """Region and name of every function → what the state has of it."""
         made = (each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced)
         return {(each.inputs["region"], each.id): each for each in made}
@@ -115,18 +104,8 @@ LogLine = tuple[int, str, str, str]
 
 def logs(stack: str, region: str | None, count: int) -> str:
     """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
-    found = _logged(Deployed(stack), region)
-    if not found:
-        where = f" in {region}" if region else ""
-        return (
-            f"the functions{where} have logged no error and no change of a layout since the local server started.\n"
-            "(Their metrics aren't shown.)"
-        )
-    return "\n".join(map(_as_line, found[-count:]))
-
-
-FOLLOWED = 1
-"""Seconds between two reads."""
+    lines = _logged(Deployed(stack), region)[-count:]
+    return "\n".join(map(_as_line, lines)) or "no error and no change of a layout is logged (metrics aren't shown)"
 
 
 def follow(stack: str, region: str | None, count: int) -> Iterator[str]:
@@ -134,39 +113,29 @@ def follow(stack: str, region: str | None, count: int) -> Iterator[str]:
 
     A function's lines arrive in the order of their times, those of several functions in any. So each line is compared
     with all that were seen, and counted: two may be the same.
-
-    Raises:
-        BrokenPipeError: what is printed has no reader any more.
     """
     deployed = Deployed(stack)
-    first = _logged(deployed, region)
-
-    def lines() -> Generator[str]:
-        yield from map(_as_line, first[-count:])
-        seen = Counter(first)
-        while has_reader():
-            time.sleep(FOLLOWED)
-            found = Counter(_logged(deployed, region))
-            yield from map(_as_line, sorted((found - seen).elements()))
-            seen = found
-        raise BrokenPipeError
-
-    return lines()
+    lines = _logged(deployed, region)
+    yield from map(_as_line, lines[-count:])
+    while True:
+        time.sleep(1)
+        seen, lines = Counter(lines), _logged(deployed, region)
+        yield from map(_as_line, sorted((Counter(lines) - seen).elements()))
 
 
 def _logged(deployed: Deployed, region: str | None) -> list[LogLine]:
     """Return all lines of the functions in a region, or in all, in the order of their times."""
     only = None if region is None else deployed.checked(region)
-    functions = [(at, name) for at, name in deployed.functions() if only in (None, at)]
-    events: list[LogLine] = []
-    for at, function in functions:
+    lines: list[LogLine] = []
+    for at, function in deployed.functions:
         client = deployed.aws.client("logs", at)
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
-        with suppress(client.exceptions.ResourceNotFoundException):  # somebody has deleted it
-            found = [event for page in pages for event in page["events"]]
-            events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in found]
-    shown = [event for event in events if not event[3].startswith(PLATFORM) and not _is_metrics(event[3])]
-    return sorted(shown, key=lambda event: event[0])
+        if only in (None, at):
+            with suppress(client.exceptions.ResourceNotFoundException):  # somebody has deleted it
+                events = [event for page in pages for event in page["events"]]
+                lines += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in events]
+    shown = [line for line in lines if not line[3].startswith(PLATFORM) and '"_aws"' not in line[3]]
+    return sorted(shown, key=lambda line: line[0])
 
 
 def _as_line(event: LogLine) -> str:
@@ -174,36 +143,26 @@ def _as_line(event: LogLine) -> str:
     return f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
 
 
-def _is_metrics(message: str) -> bool:
-    try:
-        return "_aws" in json.loads(message)
-    except (ValueError, TypeError):
-        return False
-
-
-def lose(stack: str, region: str | None, *whole: str, receipts: bool = False) -> str:
+def lose(stack: str, region: str | None, *at_home: str, receipts: bool = False) -> str:
     """Delete tables as if AWS had lost them. Return what was lost.
 
-    `region`: the counters table there; with `receipts`, the receipts table instead. `whole`: these of `AT_HOME`.
+    `region`: the counters table there; with `receipts`, the receipts table instead. `at_home`: these of `AT_HOME`.
     """
     deployed = Deployed(stack)
-    tables = deployed.at_home
-    lost = [(deployed.home, tables[what]) for what in whole]
+    lost = [(deployed.home, deployed.at_home[what]) for what in at_home]
     if region is not None:
-        if deployed.checked(region) not in deployed.regions:
-            minting = ", ".join(deployed.regions)
-            raise LocalError(f"{region}: no counters are minted there; regions with counters are {minting}")
-        lost.append((region, deployed.names.receipts_table if receipts else deployed.names.counters_table))
-    if region is None and (receipts or not lost):
-        options = "" if receipts else f", or {', '.join(f'--{what}' for what in AT_HOME)}"
-        raise LocalError(f"lose: name a region{options}; the regions are {', '.join(deployed.regions)}")
+        table = deployed.names.receipts_table if receipts else deployed.names.counters_table
+        lost.append((deployed.checked(region), table))
+    elif receipts or not lost:
+        options = ", ".join(f"--{what}" for what in AT_HOME)
+        raise LocalError(f"lose: name a region, or {options}; the regions are {', '.join(deployed.regions)}")
     for at, table in lost:
         client = deployed.aws.client("dynamodb", at)
         try:
             client.update_table(TableName=table, DeletionProtectionEnabled=False)
             client.delete_table(TableName=table)
         except client.exceptions.ResourceNotFoundException as error:
-            raise LocalError(f"{table} in {at} is lost already; to recreate it: {deployed.state.up}") from error
+            raise LocalError(f"there is no {table} in {at}; to recreate it: {deployed.state.up}") from error
         client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
     return f"{what}\nto recreate what was lost: {deployed.state.up}"
@@ -211,12 +170,12 @@ def lose(stack: str, region: str | None, *whole: str, receipts: bool = False) ->
 
 def send(stack: str, event: str) -> str:
     """Send an event to the coordinator, as `aws lambda invoke` with the alias `deployments` does. Return its answer."""
-    try:
-        asked: Any = json.loads(event)
-    except ValueError as error:
-        raise LocalError(f"send: {event} is not JSON ({error}); for example {EVENT}") from error
+    asked: Any = None
+    with suppress(ValueError):
+        asked = json.loads(event)
     if not isinstance(asked, dict):
-        raise LocalError(f"send: {event} is not an object; for example {EVENT}")
+        example = shlex.quote(json.dumps({"schedule": True}))
+        raise LocalError(f"send: {event} is not a JSON object, like {example}")
     deployed = Deployed(stack)
     name = deployed.outputs["coordinator"]
     client = deployed.aws.client("lambda", deployed.home)
@@ -230,81 +189,48 @@ def send(stack: str, event: str) -> str:
     return answer
 
 
-EVENT = shlex.quote(json.dumps({"schedule": True}))
-
-
-def check(urls: Mapping[str, str], proxy: str = "") -> None:
-    """Run `global-integers check` against regions and their URLs. It prints its result. `proxy`: see `mint`."""
-    print("global-integers check", flush=True)
-    through = dict.fromkeys(("http_proxy", "HTTP_PROXY"), proxy) | {"no_proxy": "", "NO_PROXY": ""} if proxy else {}
-    source, encoding = str(ROOT / "client" / "src"), f"{sys.stdout.encoding or ''}:replace"
-    done = subprocess.run(
-        [sys.executable, "-m", "global_integers", "--urls", json.dumps(dict(urls)), "--no-sign", "check"],
-        env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": encoding, **through},
-        check=False,
-    )
-    if done.returncode:
-        raise LocalError("the deployment failed its check; what is wrong is printed above")
-
-
 MINTS = 5
-
-MOVE_TIMEOUT = 15
-"""Seconds. The shared name leaves a region out after two failed checks, which are 2 s apart here."""
 
 
 class Paused(LocalError):
     """A region is in the setting `paused`."""
 
 
-def mint(url: str, counter: str = "", proxy: str = "") -> int:
-    """Return one integer of a counter, by default the default one, from a region's URL.
-
-    If the URL is a name of the domain, `proxy` is the URL of what stands for the domain here.
+def mint(url: str) -> int:
+    """Return one integer of the default counter from a region's URL.
 
     Raises:
         LocalError: the URL takes signed requests only.
         Paused: the region takes no requests.
         OSError, HTTPException: there is no response, not all of one, or one without an integer.
     """
-    # No other proxy: whatever the environment says, the URL is on this machine.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy} if proxy else {}))
+    # Whatever proxy the environment names, the URL is on this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as response:
+        with opener.open(urllib.request.Request(url, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
-        with error:
-            body = error.read()
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS or body == HTTP_API_FAILED.body:
-            raise Paused(f"{url} answers {error.code}: the region is paused, or it has too many requests") from error
+        error.close()
+        if error.code == HTTPStatus.TOO_MANY_REQUESTS:
+            raise Paused(f"{url} answers 429: the region is paused, or it has too many requests") from error
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         raise LocalError(
-            "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
+            "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign. "
             f"The demo doesn't sign. To open them, run {command('up')} as before, but with: -c authorization=NONE"
         ) from error
 
 
-def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, list[int]]:
+def mint_everywhere(outputs: Mapping[str, Any]) -> dict[str, list[int]]:
     """Mint `MINTS` integers in every region, in turn. Return them by region; none of a paused one."""
     minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
     for _ in range(MINTS):
         for region, integers in minted.items():
             with suppress(Paused):
-                integers.append(mint(outputs["urls"][region], proxy=proxy))
+                integers.append(mint(outputs["urls"][region]))
     if not any(minted.values()):
         raise LocalError(f"all regions are paused: run {command('up')} as before, but without `paused`")
     return minted
-
-
-def mint_once_moved(url: str) -> int:
-    """Return one integer from the shared name's URL, once it no longer leads to a paused region."""
-    deadline = time.monotonic() + MOVE_TIMEOUT
-    while time.monotonic() < deadline:
-        with suppress(Paused):
-            return mint(url)
-        time.sleep(0.5)
-    return mint(url)
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
@@ -322,34 +248,23 @@ def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
 
 def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
-    deployed = Deployed(stack)
-    exported, up = deployed.outputs, deployed.state.up
-    local = exported.get(LOCAL, "")
-    by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
-    if by_name and not local:
-        raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
-    proxy = local if by_name else ""
-    # The domain has no TLS here.
-    exported["urls"] = {at: url.replace("https://", "http://", 1) for at, url in exported["urls"].items()}
-    if local and not DOMAIN.runs():
-        raise LocalError(f"the process that stands for the domain has ended; to start it: {up}")
+    outputs = Deployed(stack).outputs
+    if any(url.startswith("https:") for url in outputs["urls"].values()):
+        raise LocalError(f"there are no Function URLs to mint by.\n{how_to(outputs).rstrip()}")
     try:
-        minted = mint_everywhere(exported, proxy)
-        moved = mint_once_moved(local) if local else None
+        minted = mint_everywhere(outputs)
     except (OSError, HTTPException) as error:
         raise LocalError(f"minting failed: {error}\n{aws_server.SERVICE.log_end()}") from error
-    print(f"\n{table(exported, minted)}\n")
-    if local:
-        print(f"minted at the domain, {local}: {moved}\n")
-    total = sum(map(len, minted.values())) + (moved is not None)
-    print(f"{total} integers minted; the check mints others\n")
-    exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
-    check(exported["urls"], proxy)
-    url = next(iter(exported["urls"].values()))
-    print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}")
+    say(f"\n{table(outputs, minted)}\n")
+    say(f"{sum(map(len, minted.values()))} integers minted; the check mints others\n\nglobal-integers check")
+    urls = {region: url for region, url in outputs["urls"].items() if minted[region]}
+    client, encoding = str(ROOT / "client" / "src"), f"{sys.stdout.encoding or ''}:replace"
+    checked = subprocess.run(
+        [sys.executable, "-m", "global_integers", "--urls", json.dumps(urls), "--no-sign", "check"],
+        env={**os.environ, "PYTHONPATH": client, "PYTHONIOENCODING": encoding},
+        check=False,
+    )
+    if checked.returncode:
+        raise LocalError("the deployment failed its check; what is wrong is printed above")
+    print(f"\nmint one more:  curl {next(iter(urls.values()))}")
     print(f"all outputs:    {command(f'outputs --stack {stack}')}\nend it:         {command('down')}")
-    if local:
-        others = [each for each in deployed.state.overrides if "paused" not in each.partition("=")[0]]
-        paused = f"paused={json.dumps(exported['regions'][:1])}"
-        print(f"take a region down:  {up_with(stack, [*others, paused])}")
-        print(f"                     within seconds, the domain answers from the next region: curl {local}")

@@ -61,21 +61,22 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
         raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")
     defaults = {key: entry["default"] for key, entry in described["config"].items() if "default" in entry}
     try:
-        settings = (yaml.safe_load(path.read_text()) or {}).get("config") or {}
-        values = {_full(key, own): _text(value) for key, value in [*defaults.items(), *settings.items()]}
+        written: Any = yaml.safe_load(path.read_text()) or {}
+        settings: dict[str, Any] = {**defaults, **(written.get("config") or {})}
+        values = {_full(key, own): _text(value) for key, value in settings.items()}
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         example = f"`config:` and below it, indented, `{own}lease: 1`"
         raise LocalError(f"{path.name} can't be read: {error}; it must be YAML with {example}") from error
     for override in overrides:
-        written = OVERRIDE.fullmatch(override)
-        if written is None:
+        found = OVERRIDE.fullmatch(override)
+        if found is None:
             whole = "not of the form key=value; a list or an object is written whole"
             raise LocalError(f"-c {override}: {whole}, like -c 'regions=[\"us-east-1\"]'")
-        key = _full(written[1], own)
+        key = _full(found[1], own)
         if not key.startswith(own) and key != HOME:
             known = ", ".join([HOME, *(f"{own}{name}" for name in described["config"])])
             raise LocalError(f"-c {override}: nothing here reads {key}; known are {known}")
-        values[key] = written[2]
+        values[key] = found[2]
     return values
 
 

@@ -5,7 +5,6 @@ undone or waited for.
 """
 
 import os
-import select
 import shutil
 import signal
 import sys
@@ -20,9 +19,6 @@ _critical: list[str] = []
 """Steps that run now and must not be interrupted."""
 
 _interrupted: list[int] = []
-
-_endless: list[str] = []
-"""What runs until Ctrl-C: that isn't an interruption."""
 
 
 def end_on_ctrl_c() -> None:
@@ -43,22 +39,6 @@ def uninterrupted(what: str) -> Generator[None]:
             _end()
 
 
-def endless(what: str) -> None:
-    """Let Ctrl-C end the rest of this command without a word: it has no other end."""
-    _endless.append(what)
-
-
-def has_reader() -> bool:
-    """Return whether anybody still reads what is printed: not where a pipe leads to a command that has ended."""
-    try:
-        stdout = sys.stdout.fileno()
-    except (OSError, ValueError):  # no file
-        return True
-    ended = select.poll()
-    ended.register(stdout, 0)  # errors are always reported
-    return not any(event & select.POLLERR for _, event in ended.poll(0))
-
-
 def _on_signal(number: int, _frame: object) -> None:
     _interrupted.append(number)
     if not _critical:
@@ -69,7 +49,7 @@ def _end() -> NoReturn:
     with suppress(OSError, RuntimeError, ValueError):  # a pipe without a reader; in the middle of a write; closed
         sys.stdout.flush()
     with suppress(OSError):
-        os.write(2, b"\n" if _endless else b"\ninterrupted; run the same command again to continue\n")
+        os.write(2, b"\ninterrupted; run the same command again to continue\n")
     os._exit(STATUS)
 
 

@@ -5,7 +5,6 @@ change. Whatever the program makes of them is unknown, too, and so is the input 
 counts as changed, though `up` may find that it isn't.
 """
 
-import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,15 +19,11 @@ from ..aws_clients import GONE, Aws, says
 from ..paths import LocalError, start_afresh
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Kind, Result
-from ..resources.lambda_ import INVOCATION
-from ..stack import Made, State, stacks
+from ..stack import Made, State
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
 
-
-def _lines(resources: Sequence[Made]) -> str:
-    return "\n".join(f"  {made.name} ({made.key})" for made in resources)
-
+GET_ZONE = "aws:route53/getZone:getZone"
 
 EXISTS = re.compile("Conflict|Exists|InUse")
 """In what the services call their errors where something exists already, or doesn't exist."""
@@ -59,17 +54,14 @@ class Engine:
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a provider function from the server. A preview finds a hosted zone of any name: `up` makes it."""
-        if self.state.frozen and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
+        if token not in FUNCTIONS or not (self._exists or token == GET_ZONE):
+            raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
+        if self.state.frozen and token == GET_ZONE:
             with suppress(LocalError, ClientError):
                 if self._exists:
                     return FUNCTIONS[token](self._aws, arguments)
             return {"id": "", "zoneId": "", "privateZone": False, **arguments}
-        if not self._exists:
-            raise LocalError(f"{token}: the program asks AWS before it has made anything")
-        function = FUNCTIONS.get(token)
-        if function is None:
-            raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
-        return function(self._aws, arguments)
+        return FUNCTIONS[token](self._aws, arguments)
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         """Bring the real resource to what the program registers. Return its id and outputs.
@@ -114,30 +106,27 @@ class Engine:
         self._report(done, resource.type, resource.name)
 
     def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
-        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist."""
-        before = self._recorded(resource)
-        before = self.refreshed(before) if before else None
-        inputs = with_ignored(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
-        key = before.key if before else _key(resource, inputs)
+        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
+
+        What the state has of it is found by what identifies it, or by its name if that isn't known yet. If the program
+        changes a table's region, but ignores that change, this is still the table in the region where it was made.
+        """
+        title, present = (resource.type, resource.name), [*self.state.resources.values()]
+        named = next((made for made in present if (made.type, made.name) == title and not made.replaced), None)
+        ignored = resource.ignore_changes
+        inputs = with_ignored(resource.inputs, named.inputs, ignored) if named else resource.inputs
+        identified = not any(
+            isinstance(inputs.get(one), pulumi.output.Unknown) for one in KINDS[resource.type].identity
+        )
+        recorded = self.state.resources.get(_key(resource, inputs)) if identified else named
+        before = self.refreshed(recorded) if recorded else None
+        inputs = with_ignored(resource.inputs, before.inputs, ignored) if before else resource.inputs
+        key = before.key if before else _key(resource, inputs) if identified else " ".join(title)
         with self._lock:
             if key in self._seen:
                 raise LocalError(f"{resource.name} and {self._seen[key]} are the same resource: {key}")
             self._seen[key] = resource.name
-        return Made(key, resource.type, resource.name, as_json(inputs), "", {}, resource.protect), inputs, before
-
-    def _recorded(self, resource: Registration) -> Made | None:
-        """Return what the state has of a resource, by what identifies it, or by its name if that isn't known yet.
-
-        If the program changes a table's region, but ignores that change, this is still the table in the region where
-        it was made.
-        """
-        present = list(self.state.resources.values())
-        name = (resource.type, resource.name)
-        named = next((made for made in present if (made.type, made.name) == name and not made.replaced), None)
-        if not _is_identified(resource):
-            return named
-        inputs = with_ignored(resource.inputs, named.inputs, resource.ignore_changes) if named else resource.inputs
-        return self.state.resources.get(_key(resource, inputs))
+        return Made(key, *title, as_json(inputs), "", {}, resource.protect), inputs, before
 
     def refreshed(self, made: Made) -> Made | None:
         """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
@@ -154,16 +143,14 @@ class Engine:
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
-        if wanted.type == INVOCATION:  # where another call fails, the former stays as it is
-            return kind.apply(self._aws, inputs, before)
-        if before is not None:
+        if before is not None and not kind.replaces(before, inputs):  # else the former stays as it is
             self.state.put(replace(before, updating=True))
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
             if before is not None and kind.done_if_failed:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
-            if before is not None or not says(error, EXISTS) or _of_another_stack(wanted.key, self.state.stack):
+            if before is not None or not says(error, EXISTS):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.
             keys = ("statementId", "name", "domainName", "functionName")
@@ -176,22 +163,20 @@ class Engine:
         Nothing is deleted if something is protected, or of an unknown type, so that this version can't delete it.
         """
         unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
-        if unknown := [made for made in unseen if made.type not in KINDS]:
+        if unknown := [f"{made.name} ({made.key})" for made in unseen if made.type not in KINDS]:
             raise LocalError(
-                f"these are no longer in the program, and of a type that can't be deleted here:\n{_lines(unknown)}\n"
-                f"Nothing was deleted. Deploy with the version that made them, or {start_afresh()}"
+                f"these are of a type that can't be deleted here: {', '.join(unknown)}. Nothing was deleted. Deploy "
+                f"with the version that made them, or {start_afresh()}"
             )
         there: list[Made] = []
         for made in unseen:
             with _errors_of(made.name, made.type):
                 there += [made] if self.refreshed(made) else []
-        if protected := [made for made in there if made.protect and not made.replaced]:
-            regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
+        if protected := [f"{made.name} ({made.key})" for made in there if made.protect and not made.replaced]:
             raise LocalError(
-                f"these are protected, and no longer in the program:\n{_lines(protected)}\n"
-                "Nothing was deleted. To keep them, put back what was taken out of the settings.\n"
-                f"To remove a region: deploy with `leaving: {regions}` beside `regions`, then without it.\n"
-                "To delete anything else: put it back, deploy with `protect: false`, then take it out."
+                f"these are protected, and no longer in the program: {', '.join(protected)}. Nothing was deleted. Put "
+                "them back. Then, to remove a region, deploy with it in `leaving`; to delete anything else, with "
+                "`protect: false`"
             )
         for made in there:
             if not self.state.frozen:
@@ -209,19 +194,8 @@ class Engine:
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
-    names = KINDS[resource.type].identity if _is_identified(resource) else ()
-    identity = [str(as_json(inputs.get(name))) for name in names] if names else [resource.name]
-    return " ".join([resource.type, *identity])
-
-
-def _is_identified(resource: Registration) -> bool:
-    """Return whether all that identifies a resource is known, as it is outside of a preview."""
-    names = KINDS[resource.type].identity
-    return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
-
-
-def _of_another_stack(key: str, stack: str) -> bool:
-    return any(key in State(other).resources for other in stacks() if other != stack)
+    identity = [str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity]
+    return " ".join([resource.type, *(identity or [resource.name])])
 
 
 def _as_now(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,10 +17,13 @@ def as_json(value: Any) -> Any:
     """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs."""
     match value:
         case pulumi.AssetArchive():
-            return base64.b64encode(_zipped(value.assets)).decode()
+            target = io.BytesIO()
+            with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
+                for name, asset in sorted(cast("dict[str, object]", value.assets).items()):
+                    zipped.writestr(zipfile.ZipInfo(name), _content(name, asset))
+            return base64.b64encode(target.getvalue()).decode()
         case pulumi.FileArchive():
-            folder = Path(value.path)
-            files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+            files = {str(path.relative_to(value.path)): path for path in Path(value.path).rglob("*") if path.is_file()}
             return as_json(pulumi.AssetArchive({name: pulumi.FileAsset(path) for name, path in files.items()}))
         case dict():
             return {key: as_json(entry) for key, entry in cast("dict[str, Any]", value).items()}
@@ -30,14 +33,6 @@ def as_json(value: Any) -> Any:
             return int(value)
         case _:
             return value
-
-
-def _zipped(assets: Mapping[str, object]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, asset in sorted(assets.items()):
-            zipped.writestr(zipfile.ZipInfo(name), _content(name, asset))
-    return target.getvalue()
 
 
 def _content(name: str, asset: object) -> bytes:

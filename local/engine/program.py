@@ -235,13 +235,9 @@ def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
 
 @contextmanager
 def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
-    """At the end of the block, wait for what a failed run has left on the loop; at Ctrl-C, cancel it."""
+    """At the end of the block, wait for what a failed run has left on the loop."""
     try:
         yield
-    except KeyboardInterrupt:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        raise
     finally:
         while rest := asyncio.all_tasks(loop):
             loop.run_until_complete(asyncio.wait(rest))

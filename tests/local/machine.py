@@ -27,17 +27,11 @@ from local.aws_clients import Aws
 from local.command_line import main
 from local.paths import ROOT
 from local.server.process import is_free
-from local.stack import with_checksum
 
 HANGING = 600
 """Seconds after which a command hangs. An `up` takes five, and ten times as long on a machine that is busy."""
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
-def write_state(file: Path, document: Mapping[str, Any]) -> None:
-    """Write another state of a stack as if an `up` had left it."""
-    file.write_text(with_checksum(json.dumps({name: value for name, value in document.items() if name != "checksum"})))
 
 
 class Command(subprocess.Popen[str]):

@@ -56,18 +56,12 @@ def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine)
 
     output = deployed.up(settings=settings).stdout
 
-    assert counts(output) == {"created": 6, "updated": 20, "replaced": 7, "unchanged": 47}, output
+    assert "\ndev: 47 unchanged, 6 created, 20 updated, 7 replaced\n" in output
     assert deployed.outputs()["urls"] == outputs["urls"]
     tickets = mint(outputs["urls"]["ap-southeast-2"], "tickets", method="GET")
     assert tickets == (200, {"counter": "tickets", "region": "ap-southeast-2", "integer": 3})
     output = deployed.up().stdout
-    assert counts(output) == {"updated": 20, "replaced": 7, "unchanged": 47, "deleted": 6}, output
-
-
-def counts(output: str) -> dict[str, int]:
-    """Return how often each event is reported in the last line of events."""
-    (line,) = [line for line in output.splitlines() if line.startswith("dev: ")]
-    return {event: int(count) for count, event in (part.split() for part in line.removeprefix("dev: ").split(", "))}
+    assert "\ndev: 47 unchanged, 20 updated, 7 replaced, 6 deleted\n" in output
 
 
 def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine) -> None:
@@ -88,55 +82,34 @@ def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.needs("make")
-def test_make_demo_shows_each_region_once(deployed: Machine) -> None:
-    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    runs = [line.partition("-m local ")[2].split() for line in planned.splitlines() if "-m local " in line]
-
-    shown = "".join(deployed.run(*run).stdout for run in runs)
-
-    assert [run[0] for run in runs] == ["up", "demo"]
-    first, *others = deployed.outputs()["urls"].values()
-    assert [shown.count(url) for url in (first, *others)] == [2, 1, 1], "once more, to mint by"
-    assert "coordinator: " not in shown
-    (all_outputs,) = [line.split(":")[1].split() for line in shown.splitlines() if line.startswith("all outputs:")]
-    command = [*all_outputs, "--json"]
-    named = subprocess.run(command, cwd=ROOT, env=deployed.environment, capture_output=True, check=True)
-    assert json.loads(named.stdout) == deployed.outputs()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("memorySize=1", "  -c memorySize: 1 is out of range; 128 to 10240 are allowed"),
-        ('regions=["eu-wset-1"]', "  -c regions: 'eu-wset-1' is not an AWS region; did you mean 'eu-west-1'?"),
-        ("regions=[1", """  -c regions: '[1' is not a list of strings: -c 'regions=["us-east-1", "eu-west-1"]'"""),
-        ("global-integers:protect=perhaps", "  -c protect: 'perhaps' is neither true nor false"),
-        ("leese=2", "  -c leese: there is no such setting; did you mean 'lease'?"),
-        ("port=1", "  -c port: there is no such setting; known are alarmEmails, "),
+        ("memorySize=1", "memorySize: 1 is out of range; 128 to 10240 are allowed"),
+        ('regions=["eu-wset-1"]', "regions: 'eu-wset-1' is not an AWS region; did you mean 'eu-west-1'?"),
+        ("leese=2", "leese: there is no such setting; did you mean 'lease'?"),
     ],
 )
-def test_an_error_of_an_option_names_the_option(tmp_path: Path, override: str, message: str) -> None:
+def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path, override: str, message: str) -> None:
     for command in ("up", "preview"):
         wrong = Machine(tmp_path).run(command, "-c", override)
         assert (wrong.returncode, wrong.stdout) == (1, "")
-        assert wrong.stderr.startswith(f"error: the settings are wrong:\n{message}")
-        assert "Pulumi.dev.yaml" not in wrong.stderr
+        assert wrong.stderr.startswith(f"error: the settings are wrong:\n  {message}")
+    assert not (tmp_path / "server.json").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev"),
-        (("up", "-c", "regions"), "not of the form key=value"),
         (("up", "--port", "1"), "To move it, which changes the URLs: kill "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
         (("lose",), "lose: name a region, or --layouts, --mirror; the regions are us-east-1, eu-west-1"),
         (("lose", "eu-west-3"), "stack dev has nothing there; name one of ap-southeast-2, eu-west-1, us-east-1"),
         (("logs", "eu-west-3"), "eu-west-3: stack dev has nothing there"),
-        (("status", "--stack", "local"), "stack local is not deployed here"),
+        (("send", "[]"), """send: [] is not a JSON object, like '{"schedule": true}'"""),
     ],
 )
 def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, ...], message: str) -> None:
@@ -147,24 +120,16 @@ def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
+    ("arguments", "message"),
     [
-        *(("--port", value) for value in ("80000", "65536", "-1", "http", "", "4566.5", "９", "9" * 30)),
-        *(("-n", value) for value in ("0", "-1", "x", "")),
+        *((("up", "--port", port), f"{port} is not a number from 0 to 65535") for port in ("65536", "-1", "http", "")),
+        (("logs", "-n", "0"), "0 is not a number from 1 to 999999"),
+        (("up", "--suppress"), "unrecognized arguments: --suppress"),
     ],
 )
-def test_a_number_that_is_none_is_refused(tmp_path: Path, option: str, value: str) -> None:
-    wrong = Machine(tmp_path).run("up" if option == "--port" else "logs", option, value)
-
-    allowed = {"--port": "port; 1 to 65535 are allowed, and 0 for a free one", "-n": "number of lines; 1 to 999999"}
-    assert wrong.returncode == 2
-    assert f"{value} is not a {allowed[option]}" in wrong.stderr
-
-
-@pytest.mark.slow
-def test_an_option_is_not_abbreviated(tmp_path: Path) -> None:
-    wrong = Machine(tmp_path).run("up", "--suppress")
-    assert (wrong.returncode, "unrecognized arguments: --suppress" in wrong.stderr) == (2, True)
+def test_an_option_that_is_none_is_refused(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    wrong = Machine(tmp_path).run(*arguments)
+    assert (wrong.returncode, message in wrong.stderr) == (2, True)
 
 
 def test_messages_name_the_commands_of_this_machine() -> None:
@@ -176,7 +141,7 @@ def test_messages_name_the_commands_of_this_machine() -> None:
 
 @pytest.mark.long
 def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
-    first = fresh.up("us-east-1")
+    assert fresh.up("us-east-1").returncode == 0
     with (
         fresh.start(*fresh.command("us-east-1", "eu-west-1")) as one,
         fresh.start(*fresh.command("us-east-1", "eu-west-1")) as two,
@@ -185,8 +150,7 @@ def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
 
     assert [one.returncode, two.returncode] == [0, 0], ended
     assert fresh.outputs()["counters"]["integers"]["epoch"] == 2
-    assert "layout    integers: epoch 1 from 1\n" in first.stdout, "what the coordinator does is reported meanwhile"
-    assert ["layout    integers: epoch 2 from 101\n" in out for out, _ in ended].count(True) == 1
+    assert ["waiting for another" in error for _, error in ended].count(True) == 1
 
 
 def test_one_output_is_printed_for_scripts(deployed: Machine) -> None:
@@ -229,27 +193,17 @@ OUTPUTS: dict[str, Any] = {
 }
 
 
-def test_a_value_is_selected_by_its_path() -> None:
-    assert select(OUTPUTS, "regions") == ["us-east-1"]
-    assert select(OUTPUTS, "layout.us-east-1.offset") == 1
-
-
 @pytest.mark.parametrize(
-    ("path", "known"),
-    [
-        ("nonesuch", "there is regions, layout, urls, gatewayUrls, coordinator"),
-        ("urls.nonesuch", "there is us-east-1"),
-        ("gatewayUrls.us-east-1", "there is nothing below"),
-        ("coordinator.length", "there is nothing below"),
-        ("regions.0", "there is nothing below"),
-    ],
+    ("path", "known"), [("urls.nonesuch", "us-east-1"), *((path, "nothing below") for path in ("a.b", "regions.0"))]
 )
 def test_a_path_that_leads_nowhere_is_refused_with_what_there_is(path: str, known: str) -> None:
-    with pytest.raises(LocalError, match=f"outputs {path}: .*{known}"):
-        select(OUTPUTS, path)
+    assert select(OUTPUTS, "layout.us-east-1.offset") == 1
+    with pytest.raises(LocalError, match=f"outputs {path}: .*there is {known}$"):
+        select({**OUTPUTS, "a": "text"}, path)
 
 
-def test_all_are_printed_one_below_the_other() -> None:
+def test_outputs_are_printed_one_below_the_other() -> None:
+    assert as_text(OUTPUTS["coordinator"]) == "the-coordinator"
     assert as_text(OUTPUTS).splitlines() == [
         'regions: ["us-east-1"]',
         "layout:",
@@ -259,9 +213,3 @@ def test_all_are_printed_one_below_the_other() -> None:
         "gatewayUrls: {}",
         "coordinator: the-coordinator",
     ]
-
-
-def test_one_is_printed_as_it_is() -> None:
-    assert as_text(OUTPUTS["coordinator"]) == "the-coordinator"
-    assert as_text(OUTPUTS["urls"]) == "us-east-1: http://127.0.0.1:4566/"
-    assert as_text(1) == "1"

@@ -7,18 +7,20 @@ import pytest
 
 from local.paths import VERSION, LocalError
 from local.stack import Made, State
-from tests.local.machine import write_state
 
 TABLE = Made("Table us-east-1 t", "Table", "t", {"region": "us-east-1"}, "t", {"arn": "a"})
 
 
 def test_the_next_run_reads_what_was_recorded(folder: Path) -> None:
     state = State("dev")
+    state.begin(["lease=2"])
     state.put(TABLE)
+    assert State("dev").unfinished
     state.finish({"urls": {}})
 
     again = State("dev")
-    assert (again.resources, again.outputs) == ({TABLE.key: TABLE}, {"urls": {}})
+    assert (again.resources, again.outputs, again.unfinished) == ({TABLE.key: TABLE}, {"urls": {}}, False)
+    assert again.up.endswith("-m local up --stack dev -c lease=2")
     again.remove(TABLE.key)
     assert State("dev").resources == {}
     assert State("other").resources == {}
@@ -36,26 +38,21 @@ def test_what_is_replaced_stays_until_it_is_deleted(folder: Path) -> None:
     assert list(again)[-1] == TABLE.key
 
 
-def test_a_state_of_another_version_is_refused(folder: Path) -> None:
-    write_state(folder / "dev.json", {"version": VERSION + 1, "outputs": {}, "resources": []})
-
-    with pytest.raises(LocalError, match=rf"of version {VERSION + 1} .* this is version {VERSION}, .* down, then "):
-        State("dev")
+DAMAGED = r"dev\.json is damaged; delete it and deploy again"
 
 
-def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
-    State("two").put(TABLE)
-    (folder / "two.json").rename(folder / "dev.json")
-
-    with pytest.raises(LocalError, match=r"dev\.json is the state of the stack two; put that of dev back"):
-        State("dev")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "7", '{"outputs": {}}', '{"version": 1, "resources": [{', '{"version": 1}'])
-def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        *((text, DAMAGED) for text in ("", "7", '{"version": 1, "resources": [{', '{"version": 1}', "[" * 100_000)),
+        (json.dumps({"version": VERSION + 1}), rf"of version {VERSION + 1} .* this is version {VERSION}, .* down, "),
+    ],
+    ids=["empty", "a number", "cut", "lacking", "deep", "another version"],
+)
+def test_a_state_that_cant_be_used_is_refused(folder: Path, text: str, refusal: str) -> None:
     (folder / "dev.json").write_text(text)
 
-    with pytest.raises(LocalError, match=r"dev\.json is damaged; delete it and deploy again"):
+    with pytest.raises(LocalError, match=refusal):
         State("dev")
 
 
@@ -66,5 +63,5 @@ def test_a_write_that_fails_leaves_the_last_state(folder: Path) -> None:
     with pytest.raises(TypeError):
         state.finish({"not": object()})
 
-    assert json.loads((folder / "dev.json").read_text())["outputs"] == {}
+    assert State("dev").outputs == {}
     assert State("dev").resources == {TABLE.key: TABLE}
