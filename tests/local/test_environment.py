@@ -6,63 +6,42 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from http.client import HTTPException
-from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
 from local.aws_clients import Aws
 from local.environment import isolate
-from local.paths import FREE_SPACE, ROOT
+from local.paths import ROOT
 from tests.local.machine import HANGING, Machine, mint, processes_of
 
 NOWHERE = "/dev/null/nowhere"
-NO_SETTINGS = str(ROOT / "Makefile")
-PROXIES = ["http://127.0.0.1:9", "http://[::1", "socks5://127.0.0.1:9", "none", "http://[::1]:99999"]
 
-URLS = ["http://127.0.0.1:9", "://"]
-LISTS = ["[::1]", "[::1", "::1", "*", "http://"]
-
-VARIABLES: dict[str, list[str]] = {
-    **{name: ["nonesuch"] for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_DEFAULTS_MODE", "AWS_RETRY_MODE")},
-    **{name: [NO_SETTINGS, NOWHERE] for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE")},
-    **{name: ["wrong"] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")},
-    "AWS_DATA_PATH": [NOWHERE],
-    "AWS_REGION": ["nowhere-1"],
-    "AWS_DEFAULT_REGION": ["nowhere-1", "://"],
-    **dict.fromkeys(("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_LAMBDA"), URLS),
-    **{name: ["true", "perhaps"] for name in ("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")},
-    "AWS_MAX_ATTEMPTS": ["0", "many"],
-    **{name: ["nonesuch"] for name in ("AWS_REQUEST_CHECKSUM_CALCULATION", "AWS_RESPONSE_CHECKSUM_VALIDATION")},
-    "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES": ["-1", "many"],
-    **{name: ["nonesuch"] for name in ("AWS_ACCOUNT_ID_ENDPOINT_MODE", "AWS_AUTH_SCHEME_PREFERENCE")},
-    "AWS_STS_REGIONAL_ENDPOINTS": ["nonesuch"],
-    "AWS_CSM_ENABLED": ["true"],
-    "AWS_CSM_PORT": ["none"],
-    "BOTOCORE_TCP_KEEPALIVE": ["perhaps"],
-    "SSL_CERT_FILE": [NOWHERE, NO_SETTINGS, str(ROOT)],
-    "SSLKEYLOGFILE": [NOWHERE, str(ROOT)],
-    **{name: [NOWHERE, NO_SETTINGS] for name in ("SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")},
-    **dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"), PROXIES),
-    **dict.fromkeys(("NO_PROXY", "no_proxy"), LISTS),
-    "PULUMI_CONFIG": ["{", '{"other:lease": "2"}', '{"global-integers:leese": "2"}'],
-    "PULUMI_CONFIG_SECRET_KEYS": ["{"],
+WRONG = {
+    **dict.fromkeys(("AWS_PROFILE", "AWS_DEFAULTS_MODE", "AWS_RETRY_MODE", "AWS_MAX_ATTEMPTS"), "nonesuch"),
+    **dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE", "AWS_DATA_PATH"), NOWHERE),
+    **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), "wrong"),
+    **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), "nowhere-1"),
+    **dict.fromkeys(("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_LAMBDA"), "http://127.0.0.1:9"),
+    **dict.fromkeys(("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "AWS_CSM_ENABLED"), "true"),
+    "BOTOCORE_TCP_KEEPALIVE": "perhaps",
+    **dict.fromkeys(
+        ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), NOWHERE
+    ),
+    **dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9"),
+    "all_proxy": "http://[::1",
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "[::1"),
+    **dict.fromkeys(("PULUMI_CONFIG", "PULUMI_CONFIG_SECRET_KEYS"), "{"),
 }
-"""Variable → values that are wrong here, each in another way."""
+"""Variable → a value that is wrong here."""
 
-OF_SDK = [(name, value) for name, values in VARIABLES.items() for value in values if name.startswith(("AWS", "BOTO"))]
-
-ROUNDS = [
-    {name: value for name, value in zip(VARIABLES, values, strict=True) if value is not None}
-    for values in zip_longest(*VARIABLES.values())
-]
-"""Environments with as many wrong values at once as possible. Each value of the table is in one of them."""
+OF_SDK = [name for name in WRONG if name.startswith(("AWS", "BOTO"))]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "value"), OF_SDK)
-def test_the_servers_clients_ignore_a_setting_of_aws(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    monkeypatch.setenv(name, value)
+def test_the_servers_clients_ignore_settings_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in OF_SDK:
+        monkeypatch.setenv(name, WRONG[name])
 
     client = Aws("http://127.0.0.1:9").client("sts", "eu-west-1")
 
@@ -71,12 +50,11 @@ def test_the_servers_clients_ignore_a_setting_of_aws(monkeypatch: pytest.MonkeyP
 
 def test_what_is_for_other_machines_is_removed_and_all_else_stays() -> None:
     needed = {"PATH": "/bin", "HOME": "/home/user", "GLOBAL_INTEGERS_LOCAL": "/state", "LANG": "C"}
-    for wrong in ROUNDS:
-        environment = needed | wrong
+    environment = needed | WRONG
 
-        isolate(environment)
+    isolate(environment)
 
-        assert environment == needed | {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    assert environment == needed | {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
 PRINTED = """
@@ -94,11 +72,11 @@ print(*sorted(os.environ))
     "module", ["local", "proof.bench", "proof.bench.price", "proof.bench.reconcile", "proof.chaos"]
 )
 def test_a_run_begins_without_what_is_for_other_machines(module: str) -> None:
-    shown = started(["-c", PRINTED, module, "--help"], {**os.environ, **ROUNDS[0]})
+    shown = started(["-c", PRINTED, module, "--help"], {**os.environ, **WRONG})
 
     left = shown.stdout.splitlines()[-1].split()
     assert "PATH" in left
-    assert set(left) & VARIABLES.keys() == {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}
+    assert set(left) & WRONG.keys() == {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}
 
 
 def run(machine: Machine, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -112,75 +90,35 @@ def started(arguments: list[str], environment: Mapping[str, str]) -> "subprocess
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("wrong", [*ROUNDS, {"PYTHONIOENCODING": "ascii"}])
-def test_the_demo_works_whatever_the_environment_says(small: Machine, wrong: dict[str, str]) -> None:
-    shown = run(small, "demo", **wrong)
+def test_the_demo_works_whatever_the_environment_says(small: Machine) -> None:
+    shown = run(small, "demo", PYTHONIOENCODING="ascii", **WRONG)
 
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "integers minted; no problems" in shown.stdout
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        (("up", "-c", 'regions=["us-east-1"]'), " unchanged\n"),
-        (("preview", "-c", 'regions=["us-east-1", "eu-west-1"]'), " to create"),
-        (("status",), "us-east-1: mints"),
-        (("outputs", "coordinator"), "global-integers-dev-coordinate\n"),
-        (("logs",), "created"),
-    ],
-)
-def test_a_command_works_whatever_the_environment_says(small: Machine, arguments: tuple[str, ...], shown: str) -> None:
-    result = run(small, *arguments, **ROUNDS[0])
-
-    assert (result.returncode, result.stderr) == (0, "")
-    assert shown in result.stdout
-
-
 def test_a_machine_is_started_and_ended_in_any_environment(fresh: Machine) -> None:
-    assert run(fresh, *fresh.command("us-east-1"), **ROUNDS[1]).stderr == ""
+    assert run(fresh, *fresh.command("us-east-1"), **WRONG).stderr == ""
     assert mint(fresh.outputs()["urls"]["us-east-1"])[0] == 200
-    assert run(fresh, "lose", "us-east-1", **ROUNDS[1]).stderr == ""
-    assert run(fresh, "down", **ROUNDS[1]).stdout == "ended; everything minted here is forgotten\n"
+    assert run(fresh, "lose", "us-east-1", **WRONG).stderr == ""
+    assert run(fresh, "down", **WRONG).stdout == "ended; everything minted here is forgotten\n"
     assert processes_of(fresh.folder) == []
 
 
-COMMANDS = [("up", "--port", "0"), ("outputs",), ("status",), ("demo",), ("down",)]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("folder", "why"),
-    [("file", "File exists"), ("file/below/it", "Not a directory"), ("x" * 300, "File name too long")],
-    ids=["a file", "below a file", "a long name"],
-)
-def test_a_state_folder_that_cant_be_made_is_named(
-    tmp_path: Path, command: tuple[str, ...], folder: str, why: str
-) -> None:
-    (tmp_path / "file").touch()
-
-    result = Machine(tmp_path / folder).run(*command)
-
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == (
-        f"error: {tmp_path / folder}: {why}. All that runs here is recorded in {tmp_path / folder}, which must be a "
-        "folder that this user may write to: make it one, or set the environment variable GLOBAL_INTEGERS_LOCAL to "
-        "another folder\n"
-    )
-    assert processes_of(tmp_path) == []
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["lock", "server.json", "server.log", "server.new", "dev.json"])
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, file: str) -> None:
-    (tmp_path / file).mkdir()
+@pytest.mark.parametrize(
+    ("folder", "named", "why"),
+    [("file", "file", "File exists"), ("file/below", "file/below", "Not a directory"), ("", "dev.json", "Is a direct")],
+)
+def test_a_state_folder_that_cant_be_used_is_named(tmp_path: Path, folder: str, named: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "dev.json").mkdir()
 
-    result = Machine(tmp_path).run("up", "--port", "0")
+    result = Machine(tmp_path / folder).run("up", "--port", "0")
 
     assert (result.returncode, result.stdout) == (1, "")
-    assert f"error: {tmp_path / file}: Is a directory. A file is kept there: remove what is in its way" in result.stderr
+    assert result.stderr.startswith(f"error: {tmp_path / named}: {why}")
+    assert f"is recorded in {tmp_path / folder}. Let this user write files there, or" in result.stderr
     assert processes_of(tmp_path) == []
 
 
@@ -192,21 +130,17 @@ def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
         code += "os.execv(sys.executable, [sys.executable, '-m', 'local', *sys.argv[1:]])"
         return started(["-c", code, *arguments], fresh.environment)
 
-    none = limited(0, *fresh.command("us-east-1"))
-    assert none.returncode == 1
-    assert "No usable temporary directory found in [" in none.stderr
-    assert none.stderr.endswith("]: free space in one of them, or set TMPDIR to another folder\n")
-
     first = limited(10, *fresh.command("us-east-1"))
-    problem = f"error: {fresh.folder}/server.new: File too large. {FREE_SPACE}\n"
-    assert (first.returncode, first.stdout, first.stderr) == (1, "", problem)
+    assert (first.returncode, first.stdout) == (1, "")
+    assert first.stderr.startswith(f"error: {fresh.folder}/server.new: File too large. ")
+    assert "Free space there, or set" in first.stderr
     assert processes_of(fresh.folder) == [], "a server without a record would never be ended"
 
     assert fresh.up("us-east-1").returncode == 0
     minted = mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"]
     changed = limited(1000, *fresh.command("us-east-1", settings=("memorySize=512",)))
-    problem = f"error: {fresh.folder}/dev.new: File too large. {FREE_SPACE}\n"
-    assert (changed.returncode, changed.stderr) == (1, problem)
+    assert changed.returncode == 1
+    assert changed.stderr.startswith(f"error: {fresh.folder}/dev.new: File too large. ")
     assert not (fresh.folder / "dev.new").exists()
     assert fresh.up("us-east-1", settings=("memorySize=512",)).returncode == 0
 
@@ -226,9 +160,8 @@ def test_a_full_disk_is_named_and_nothing_is_lost(fresh: Machine) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [("outputs",), ("up", "-c", 'regions=["us-east-1"]'), ("demo",)], ids=" ".join)
-def test_an_output_that_cant_be_written_is_named(small: Machine, command: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full, small.start(*command, stdout=full) as process:
+def test_an_output_that_cant_be_written_is_named(small: Machine) -> None:
+    with Path("/dev/full").open("w") as full, small.start("outputs", stdout=full) as process:
         _, stderr = process.communicate(timeout=HANGING)
 
     assert process.returncode == 1

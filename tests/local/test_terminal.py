@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,12 +22,7 @@ def test_a_terminal_shows_how_far_it_is_on_one_line() -> None:
 
     assert os.read(ours, 1000) == b"\r\x1b[K1 of 2\r\x1b[K2 of 2\r\x1b[Kdone\r\n"
     os.close(ours)
-
-
-def test_a_file_gets_only_what_stays() -> None:
-    shown = subprocess.run([sys.executable, "-c", SHOWING], cwd=ROOT, capture_output=True, check=True).stdout
-
-    assert shown == b"done\n"
+    assert subprocess.run([sys.executable, "-c", SHOWING], cwd=ROOT, capture_output=True).stdout == b"done\n"
 
 
 def pip(lines: str, status: int = 0) -> list[str]:
@@ -76,36 +70,9 @@ def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monke
     assert "127.0.0.1" in log.read_text()
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("no_variables")
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("HTTPS_PROXY", "http://[::1"),
-        ("https_proxy", "socks5://127.0.0.1:9"),
-        ("all_proxy", "socks5://127.0.0.1:9"),
-        ("REQUESTS_CA_BUNDLE", "/dev/null/nowhere"),
-        ("SSLKEYLOGFILE", "/dev/null/nowhere"),
-        ("PIP_TIMEOUT", "long"),
-    ],
-)
-def test_a_variable_that_misleads_pip_is_named(
-    requirements: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", "https://127.0.0.1:9/simple/")
-    monkeypatch.setenv(variable, value)
-
-    with pytest.raises(SystemExit) as ended:
-        install(requirements, requirements.with_name("install.log"))
-
-    (named,) = re.findall(r"unset those that are wrong: (.*?)\.", str(ended.value))
-    assert named.split(", ") == sorted(["PIP_INDEX_URL", variable])
-
-
-@pytest.mark.parametrize("log", ["/dev/full", "/dev/null/log"])
-def test_a_log_that_cant_be_written_is_named(requirements: Path, log: str) -> None:
-    with pytest.raises(SystemExit, match=f"error: {log} can't be written: .*. Free space there"):
-        install(requirements, Path(log), pip("Collecting one==1.0"))
+def test_a_log_that_cant_be_written_is_named(requirements: Path) -> None:
+    with pytest.raises(SystemExit, match=r"error: /dev/full can't be written: .*\. Free space there"):
+        install(requirements, Path("/dev/full"), pip("Collecting one==1.0"))
 
 
 @pytest.mark.usefixtures("no_variables")
