@@ -5,7 +5,6 @@ import io
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pulumi
 import pytest
@@ -19,28 +18,26 @@ def test_whole_numbers_are_integers_again() -> None:
     assert repr(as_json({"a": [1.0, 1.5, True], "b": {"c": 2.0}})) == "{'a': [1, 1.5, True], 'b': {'c': 2}}"
 
 
-def test_an_archive_is_its_files_and_not_their_times(tmp_path: Path) -> None:
+def test_an_archive_is_its_files_and_texts_and_not_their_times(tmp_path: Path) -> None:
     for name in ("b.py", "a.py"):
         (tmp_path / name).write_text(name)
 
     def archive(*names: str) -> str:
-        return as_json(pulumi.AssetArchive({f"mint/{name}": pulumi.FileAsset(tmp_path / name) for name in names}))
+        files = {f"mint/{name}": pulumi.FileAsset(tmp_path / name) for name in names}
+        return as_json(pulumi.AssetArchive({**files, "version.txt": pulumi.StringAsset("1.0.0 – ü")}))
 
     before = archive("a.py", "b.py")
     os.utime(tmp_path / "a.py", (0, 0))
 
     assert archive("b.py", "a.py") == before
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(before))) as zipped:
-        assert {name: zipped.read(name) for name in zipped.namelist()} == {"mint/a.py": b"a.py", "mint/b.py": b"b.py"}
+        assert {name: zipped.read(name).decode() for name in zipped.namelist()} == {
+            "mint/a.py": "a.py",
+            "mint/b.py": "b.py",
+            "version.txt": "1.0.0 – ü",
+        }
     (tmp_path / "a.py").write_text("changed")
     assert archive("a.py", "b.py") != before
-
-
-def test_a_text_in_an_archive_is_a_file_there() -> None:
-    made = as_json(pulumi.AssetArchive({"version.txt": pulumi.StringAsset("1.0.0 – ü")}))
-
-    with zipfile.ZipFile(io.BytesIO(base64.b64decode(made))) as zipped:
-        assert zipped.read("version.txt").decode() == "1.0.0 – ü"
 
 
 def test_an_archive_of_something_else_is_refused() -> None:
@@ -48,27 +45,17 @@ def test_an_archive_of_something_else_is_refused() -> None:
         as_json(pulumi.AssetArchive({"a.py": pulumi.RemoteAsset("https://example.com")}))
 
 
-BEFORE: dict[str, Any] = {"description": "first", "tags": {"owner": "a"}}
-NOW: dict[str, Any] = {"description": "second", "tags": {"owner": "b"}}
+def test_what_is_ignored_is_exactly_as_it_was() -> None:
+    before = {"b": 3, "c": {"d": 4}}
+
+    inputs = with_ignored({"a": 1, "b": 2}, before, ["a", "c"])
+
+    assert inputs == {"b": 2, "c": {"d": 4}}
+    inputs["c"]["d"] = 5
+    assert before["c"] == {"d": 4}
 
 
-@pytest.mark.parametrize("name", ["description", "tags"])
-def test_what_is_named_keeps_its_value_and_nothing_else_does(name: str) -> None:
-    assert with_ignored(NOW, BEFORE, [name]) == {**NOW, name: BEFORE[name]}
-
-
-def test_a_restored_table_is_exactly_as_it_was() -> None:
-    assert with_ignored({"a": 1, "b": 2}, {"b": 3, "c": 4}, ["a", "c"]) == {"b": 2, "c": 4}
-
-
-def test_what_is_given_is_left_as_it_is() -> None:
-    merged = with_ignored(NOW, BEFORE, ["tags"])
-
-    merged["tags"]["owner"] = "c"
-    assert (NOW["tags"]["owner"], BEFORE["tags"]["owner"]) == ("b", "a")
-
-
-@pytest.mark.parametrize("path", ["*", "tags.owner", "list[0]", "tags["])
+@pytest.mark.parametrize("path", ["*", "tags.owner", "list[0]"])
 def test_a_path_into_an_input_is_refused(path: str) -> None:
     with pytest.raises(LocalError, match="ignore_changes: "):
-        with_ignored(NOW, BEFORE, [path])
+        with_ignored({}, {}, [path])

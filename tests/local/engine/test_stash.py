@@ -1,8 +1,6 @@
 """A stash: the state keeps its first value, as Pulumi's engine does. Nothing of it is on the server."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -76,19 +74,3 @@ def test_an_unknown_value_is_not_kept() -> None:
     assert planned(program) == ([], ["create"])
     up(stash("one"))
     assert planned(program) == (["one"], ["update"])
-
-
-def test_what_was_taken_out_of_the_program_is_forgotten() -> None:
-    up(stash("one"))
-
-    assert up(stash("two", "another")) == ({"input": "two", "first": "two"}, ["created", "deleted"])
-    assert up(stash("three"))[0] == {"input": "three", "first": "three"}
-
-
-def test_two_of_the_same_value_are_two(folder: Path) -> None:
-    def both() -> None:
-        stash("one", "a")()
-        stash("one", "b")()
-
-    assert up(both)[1] == ["created", "created"]
-    assert len(json.loads((folder / "dev.json").read_text())["resources"]) == 2
