@@ -13,7 +13,6 @@ from tests.local.machine import HANGING, Clients, Machine, coordinators
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")
-FOUR = (*THREE, "us-west-2")
 TENANTS = 15
 """Counters besides: they make a change take long enough to be cut."""
 
@@ -26,13 +25,9 @@ def test_regions_come_and_go_under_traffic(fresh: Machine) -> None:
     urls = fresh.outputs()["urls"]
     clients = Clients(urls)
 
-    for regions in (THREE, FOUR):
-        result = fresh.up(*regions, settings=counters)
-        assert result.returncode == 0, result.stderr
-        new = {region: url for region, url in fresh.outputs()["urls"].items() if region not in urls}
-        clients.add(new)
-        urls |= new
-    result = fresh.up(*kill_the_coordinator(fresh, THREE[::-1], FOUR[::-1], settings=counters), settings=counters)
+    assert fresh.up(*THREE, settings=counters).returncode == 0
+    clients.add({region: url for region, url in fresh.outputs()["urls"].items() if region not in urls})
+    result = fresh.up(*kill_the_coordinator(fresh, THREE[::-1], THREE, settings=counters), settings=counters)
     assert result.returncode == 0, result.stderr
     result = fresh.up(*TWO, settings=counters)
     assert result.returncode == 0, result.stderr
@@ -44,10 +39,9 @@ def test_regions_come_and_go_under_traffic(fresh: Machine) -> None:
         assert own == sorted(own), client
     assert {region for region in clients.failed if region in TWO} == set(), clients.failed
     final = fresh.outputs()["counters"]["integers"]
-    assert final["epoch"] >= 5
+    assert final["epoch"] >= 4
     for region in TWO:
         assert clients.minted[region, 0][-1] >= final["base"]
-    print(f"{len(integers)} integers, {clients.retried} responses with 503")
 
 
 def kill_the_coordinator(

@@ -84,12 +84,26 @@ def test_it_mints_one_and_lights_it_up_on_the_number_line(page: Page, url: str) 
     assert page.locator("#regions").inner_text().split() == ["1", "us-east-1", "2", "eu-west-1", "3", "ap-southeast-2"]
 
 
-def test_nothing_is_said_to_be_minted_before_it_is(page: Page) -> None:
+def test_opening_and_reloading_say_and_mint_nothing(context: BrowserContext, url: str) -> None:
+    before = mint(url)[1]["integer"]
+    said: list[str] = []
+    asked: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(url)
+    page.reload()
+
     assert page.locator("header").inner_text().split("\n") == ["Global integers", f"region {REGION}"]
+    expect(page.locator("#integer")).to_have_text("–")
     expect(page.locator("#note")).to_have_text("Nothing minted yet.")
+    expect(page.get_by_role("button", name="Mint")).to_be_focused()
+    assert minted(page) == before + 3
+    assert said == []
+    assert all(asked_url.startswith((url, "data:")) for asked_url in asked), asked
 
 
-@pytest.mark.parametrize("count", ["0", "-3", "1.5", "many", "1001", ""])
+@pytest.mark.parametrize("count", ["0", "1001", "many"])
 def test_a_wrong_count_in_the_url_is_told(page: Page, url: str, count: str) -> None:
     page.goto(f"{url}?count={count}")
 
@@ -97,9 +111,6 @@ def test_a_wrong_count_in_the_url_is_told(page: Page, url: str, count: str) -> N
         f"count '{count}' is not an integer from 1 to 1000, the most that this page mints."
     )
     expect(page.get_by_label("How many")).to_have_value("1")
-    page.goto(f"{url}?count=1000")
-    expect(page.get_by_label("How many")).to_have_value("1000")
-    expect(page.locator("#wrong")).to_be_empty()
 
 
 def test_it_looks_an_owner_up(page: Page, url: str) -> None:
@@ -111,38 +122,18 @@ def test_it_looks_an_owner_up(page: Page, url: str) -> None:
     expect(page.locator(".note")).to_have_text("7 of the counter orders belongs to us-east-1.")
 
 
-@pytest.mark.parametrize("wrong", ["", "0", "-1", "1.5", "seven", "1" * 17])
-def test_an_owner_of_no_integer_is_not_even_asked_for(page: Page, url: str, wrong: str) -> None:
-    page.get_by_label("Owner of").evaluate("(input, wrong) => { input.value = wrong }", wrong)
-    page.get_by_role("button", name="Show").click()
-
-    assert page.get_by_label("Owner of").evaluate("input => input.matches(':invalid')")
-    expect(page).to_have_url(url)
-
-
-def test_opening_and_reloading_mint_nothing(context: BrowserContext, url: str) -> None:
-    before = mint(url)[1]["integer"]
-    for _ in range(3):
-        page = context.new_page()
-        page.goto(url)
-        page.reload()
-        expect(page.locator("#integer")).to_have_text("–")
-
-    assert mint(url)[1]["integer"] == before + 3
-
-
-def test_it_opens_in_silence(context: BrowserContext, url: str) -> None:
-    said: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+@pytest.mark.parametrize(
+    ("field", "button", "wrong"),
+    [("Owner of", "Show", "0"), ("Owner of", "Show", "1" * 17), ("Counter", "Mint", "Orders"), ("Counter", "Mint", "")],
+)
+def test_what_is_wrong_is_not_even_sent(page: Page, field: str, button: str, wrong: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(url)
-    minted(page)
+    page.get_by_label(field).evaluate("(input, wrong) => { input.value = wrong }", wrong)
+    page.get_by_role("button", name=button).click()
 
-    assert said == []
-    assert all(asked_url.startswith((url, "data:")) for asked_url in asked), asked
+    assert page.get_by_label(field).evaluate("input => input.matches(':invalid')")
+    assert asked == []
 
 
 def test_it_mints_many_of_another_counter_and_copies_them(context: BrowserContext, page: Page, url: str) -> None:
@@ -175,7 +166,6 @@ def test_it_offers_the_counters_that_there_are(page: Page, url: str) -> None:
 
 
 def test_it_works_by_keyboard(page: Page) -> None:
-    expect(page.get_by_role("button", name="Mint")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#integer")).not_to_have_text("–")
     first = int(big(page))
@@ -188,25 +178,20 @@ def test_it_works_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("button", name="Copy")).to_be_focused()
 
 
-def test_minting_from_an_unknown_counter_is_an_error(page: Page) -> None:
+def test_an_unknown_counter_is_an_error(page: Page, url: str) -> None:
     page.get_by_label("Counter").fill("nothing")
     page.get_by_role("button", name="Mint").click()
-
     expect(page.get_by_role("alert")).to_have_text("there is no counter 'nothing' in this region")
     expect(page.locator("#integer")).to_have_text("–")
     page.get_by_label("Counter").fill("integers")
     minted(page)
     expect(page.locator("#wrong")).to_be_empty()
 
-
-def test_opening_an_unknown_counter_says_so(page: Page, url: str) -> None:
     page.goto(url + "nope")
-
     expect(page.get_by_role("alert")).to_have_text(
         f"there is no counter 'nope' in this region; to create it: curl -X PUT {url}nope"
     )
-    page.goto(url + "orders")
-    expect(page.locator("#wrong")).to_be_empty()
+    expect(page.locator("#line li").first).to_have_attribute("title", "1: unknown")
 
 
 def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,17 +211,6 @@ def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypat
     page.route(url + "integers?*", lambda route: route.fulfill(status=410, json=json.loads(refused["body"])))
     page.get_by_role("button", name="Mint").click()
     expect(page.get_by_role("alert")).to_have_text(said)
-
-
-@pytest.mark.parametrize("wrong", ["", "Orders", "a/b", "-a", "é"])
-def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.get_by_label("Counter").fill(wrong)
-    page.get_by_role("button", name="Mint").click()
-
-    assert page.get_by_label("Counter").evaluate("input => input.matches(':invalid')")
-    assert asked == []
 
 
 Answer = tuple[bool, dict[str, Any] | None]
@@ -310,26 +284,12 @@ def test_after_an_error_the_next_click_repeats_the_request(
     assert (len(keys), len(set(keys))) == (len(answers) + 1, 1)
 
 
-def test_integers_are_shown_without_their_counters_page(page: Page, url: str) -> None:
-    page.route(url + "orders", lambda route: route.abort())  # the GET; the POST has a count
-    page.get_by_label("Counter").fill("orders")
+def test_a_response_of_lambda_itself_is_shown(page: Page, url: str) -> None:
+    body = '{"Reason": "ConcurrentInvocationLimitExceeded"}'
+    page.route(url + "integers*", lambda route: route.fulfill(status=429, body=body))
     page.get_by_role("button", name="Mint").click()
 
-    expect(page.locator("#integer")).not_to_have_text("–")
-    expect(page.locator("#note")).to_have_text(f"One integer of the counter orders, from {REGION}.")
-    expect(page.locator("#wrong")).to_be_empty()
-    expect(page.get_by_role("button", name="Copy")).to_be_enabled()
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [(403, '{"Message": "Forbidden"}'), (429, '{"Reason": "ConcurrentInvocationLimitExceeded"}'), (499, "{}")],
-)
-def test_a_response_of_lambda_itself_is_shown(page: Page, url: str, status: int, body: str) -> None:
-    page.route(url + "integers*", lambda route: route.fulfill(status=status, body=body))
-    page.get_by_role("button", name="Mint").click()
-
-    expect(page.get_by_role("alert")).to_contain_text(str(status))
+    expect(page.get_by_role("alert")).to_contain_text("429")
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
 
 
@@ -346,16 +306,6 @@ def test_it_gives_up_when_no_response_comes(page: Page, url: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text("No response")
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
     assert len(set(keys)) == 1
-
-
-def test_an_integer_with_an_unknown_owner_has_no_regions_colour(page: Page, url: str) -> None:
-    page.goto(url + "nothing")
-
-    grey = (
-        "cell => { const [r, g, b] = getComputedStyle(cell).backgroundColor.match(/\\d+/g); return r === g && g === b }"
-    )
-    assert page.locator("#line li").first.evaluate(grey)
-    expect(page.locator("#line li").first).to_have_attribute("title", "1: unknown")
 
 
 LAYOUTS = [Layout(1, 1, ("us-east-1", REGION)), Layout(2, 21, ("us-east-1", "ap-southeast-2", REGION))]
@@ -378,15 +328,6 @@ def test_before_the_first_mint_it_says_what_the_number_line_is(page: Page, url: 
     assert page.locator("#line li").evaluate_all(bold) == [str(n) for n in range(2, 61, 2)]
 
 
-def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, url: str) -> None:
-    opened_with(page, url, LAYOUTS, CounterItem(24, 3, 81, 2, fenced=False, attributes={}), domain="shop.example")
-
-    expect(page.locator("#line li").first).to_have_attribute("title", f"21: {REGION}")
-    expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 27, 30, 33, …")
-    assert page.locator("#regions ul").all_inner_texts() == ["1 us-east-1\n2 ap-southeast-2\n3 eu-west-1"]
-    expect(page.locator("#regions a"), "elsewhere than at the domain, it knows no URLs of the others").to_have_count(0)
-
-
 def test_a_region_that_was_unreachable_shows_what_it_still_mints(page: Page, url: str) -> None:
     opened_with(page, url, LAYOUTS, CounterItem(16, 2, 20, 1, fenced=False, attributes={}))
 
@@ -400,11 +341,11 @@ def test_a_region_that_was_unreachable_shows_what_it_still_mints(page: Page, url
     assert set(page.locator("#line li").evaluate_all(colours)) == {colour_of(region) for region in regions}
 
 
-@pytest.mark.parametrize("host", ["localhost", f"{REGION}.localhost"])
-def test_at_the_domain_it_leads_to_the_other_regions(page: Page, host: str) -> None:
-    item = CounterItem(16, 2, 20, 1, fenced=False, attributes={})
-    opened_with(page, f"http://{host}:4566/", LAYOUTS, item, domain="localhost")
+def test_at_the_domain_it_leads_to_the_other_regions(page: Page) -> None:
+    item = CounterItem(24, 3, 81, 2, fenced=False, attributes={})
+    opened_with(page, "http://localhost:4566/", LAYOUTS, item, domain="localhost")
 
+    expect(page.locator("#line li").first).to_have_attribute("title", f"21: {REGION}")
     links = page.locator("#regions a")
     assert links.all_inner_texts() == ["1 us-east-1", "2 ap-southeast-2"], "those of the newest layout, without itself"
     assert links.evaluate_all("all => all.map(a => a.href)") == [
@@ -426,7 +367,7 @@ BROKEN = """() => {
 """The names of regions in a page's text that take two lines."""
 
 
-@pytest.mark.parametrize("path", ["", "nothing", "integers/299999999", "-/status?counter=nothing", "nothing/1"])
+@pytest.mark.parametrize("path", ["", "integers/299999999", "-/status?counter=nothing"])
 def test_no_regions_name_is_broken(page: Page, url: str, path: str) -> None:
     page.goto(url + path)
     if not path:
@@ -464,25 +405,10 @@ def test_a_browser_goes_from_minting_to_the_owner_and_back(page: Page, url: str)
     assert minted(page) == n + 3
     page.get_by_role("link", name="Status of integers").click()
     expect(page.get_by_role("row", name="position")).to_contain_text(str(n + 3))
-
-
-def test_an_error_leads_back(page: Page, url: str) -> None:
     page.goto(url + "nothing/7")
     expect(page.locator("#state")).to_have_text("404 Not Found: there is no counter 'nothing' in this region")
     page.get_by_role("link", name="Mint").click()
-
     expect(page).to_have_url(url)
-
-
-@pytest.mark.parametrize("path", ["integers/4503599627370496", "integers/299999999", "-/status?counter={n}", "{n}/1"])
-def test_what_has_no_script_fits_a_phone_too(chromium: Browser, url: str, path: str) -> None:
-    context = chromium.new_context(viewport={"width": 360, "height": 640}, java_script_enabled=False)
-    page = context.new_page()
-    page.goto(url + path.format(n="n" * 63))
-
-    expect(page.locator("header")).to_contain_text(REGION)
-    assert page.locator("html").evaluate("html => html.scrollWidth") == 360
-    context.close()
 
 
 CONTRAST = """(cell, colour) => {
@@ -506,25 +432,29 @@ def test_every_integer_can_be_read_in_every_colour(page: Page, scheme: Any) -> N
         assert min(ratios.values()) >= 4.5, ratios  # WCAG 2.2, 1.4.3
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: Any) -> None:
-    context = chromium.new_context(viewport={"width": 360, "height": 640}, color_scheme=scheme, has_touch=True)
+def test_it_fits_a_phone_also_without_scripts(chromium: Browser, url: str) -> None:
+    phone: Any = {"viewport": {"width": 360, "height": 640}, "color_scheme": "dark", "has_touch": True}
+    context = chromium.new_context(**phone)
     page = context.new_page()
     page.goto(url)
     page.get_by_label("How many").fill("1000")
     page.get_by_role("button", name="Mint").tap()
     expect(page.locator("#integer")).to_contain_text("…")
 
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
     for target in ("Mint", "Copy"):
         box = page.get_by_role("button", name=target).bounding_box()
         assert box is not None
         assert box["height"] >= 44
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark"), back
-    page.goto(url + "n" * 63)
-    expect(page.get_by_role("alert")).to_contain_text("there is no counter")
+    assert sum(map(int, re.findall(r"\d+", back)[:3])) < 200, back
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+    context.close()
+    context = chromium.new_context(**phone, java_script_enabled=False)
+    page = context.new_page()
+    for path in ("n" * 63, "integers/299999999", f"-/status?counter={'n' * 63}", f"{'n' * 63}/1"):
+        page.goto(url + path)
+        expect(page.locator("header")).to_contain_text(REGION)
+        assert page.locator("html").evaluate("html => html.scrollWidth") == 360, path
     context.close()
 
 

@@ -17,7 +17,7 @@ from tests.local.registrations import up as apply
 REGIONS = ("us-east-1", "eu-west-1")
 HOME, OTHER = REGIONS
 WINDOW = 1000
-COUNTERS = ("integers", "orders", "tickets", "fresh")
+COUNTERS = ("integers", "orders", "tickets")
 SETTINGS = (f"window={WINDOW}", "scheduleMinutes=60", f"counters={json.dumps(COUNTERS)}", "protect=false")
 PREFIX = "global-integers-dev"
 COORDINATOR = f"arn:aws:lambda:{HOME}:000000000000:function:{PREFIX}-coordinate"
@@ -60,14 +60,6 @@ def test_who_uses_up_window_after_window_waits_for_seconds_only(waiting: Machine
     minted = [integer for _ in range(6) for url in urls.values() for integer in patiently(url, f"?count={WINDOW}")]
 
     assert len(minted) == len(set(minted)) == 12 * WINDOW
-
-
-def test_a_larger_block_than_a_window_takes_seconds_only(waiting: Machine) -> None:
-    url = waiting.outputs()["urls"][OTHER]
-
-    blocks = [patiently(url, f"fresh?count={count}") for count in (WINDOW // 4, 20 * WINDOW)]
-
-    assert [len(integers) for integers in blocks] == [WINDOW // 4, 20 * WINDOW]
 
 
 def test_several_used_up_counters_take_turns(waiting: Machine) -> None:
