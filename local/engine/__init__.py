@@ -81,29 +81,26 @@ class Engine:
             )
         with _errors_of(resource.name, resource.type):
             wanted, registered, before = self._compared(resource)
-            same = before is not None and before.inputs == wanted.inputs and not before.updating
-            if before is not None and same:
+            if before is not None and before.inputs == wanted.inputs and not before.updating:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
-                self._tell("unchanged", wanted)
+                self._report("unchanged", wanted.type, wanted.name)
                 return before.id, {**registered, **before.outputs}
+            replaces = before is not None and kind.replaces(before, wanted.inputs)
+            event = "create" if before is None else "replace" if replaces else "update"
             if self.state.frozen:
-                replaces = before is not None and kind.replaces(before, wanted.inputs)
-                self._tell("create" if before is None else "replace" if replaces else "update", wanted)
+                self._report(event, wanted.type, wanted.name)
                 if before is None or replaces:
                     return "", {**registered, **kind.planned(registered)}
                 return before.id, {**kind.known(before, wanted.inputs), **registered}
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
         if before is not None and result.replaces:
+            event = "replace"
             self.state.replace(made)
         else:
             self.state.put(made)
-        self._tell("create" if before is None else "replace" if result.replaces else "update", made)
+        self._report(f"{event}d", made.type, made.name)
         return result.id, {**registered, **result.outputs}
-
-    def _tell(self, event: str, resource: Made) -> None:
-        done = event if self.state.frozen or event == "unchanged" else f"{event}d"
-        self._report(done, resource.type, resource.name)
 
     def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
         """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
@@ -182,7 +179,7 @@ class Engine:
             if not self.state.frozen:
                 self._delete(made)
             if not made.replaced:
-                self._tell("delete", made)
+                self._report("delete" if self.state.frozen else "deleted", made.type, made.name)
 
     def _delete(self, made: Made) -> None:
         try:
