@@ -152,9 +152,6 @@ def test_a_killed_process_comes_again_on_its_port(machine: Machine) -> None:
 
     assert (fresh != pid, same) == (True, port)
     moved(machine, "us-east-1")
-    shown = machine.run("demo").stdout
-    assert f"minted at the domain, http://127.0.0.1:{port}/: " in shown
-    assert "take a region down:" in shown
 
 
 def test_a_region_that_cannot_mint_is_left_out_until_it_can(machine: Machine, aws: Aws) -> None:
@@ -263,18 +260,6 @@ def test_without_a_zone_nothing_answers_and_up_says_so(machine: Machine) -> None
 
     assert machine.up(*REGIONS, settings=(f"domain={DOMAIN}", "functionUrls=false")).returncode == 0
     assert "there are no Function URLs to mint by.\ndomain: the records are made by hand" in machine.run("demo").stderr
-
-
-@pytest.mark.long
-def test_without_function_urls_the_demo_mints_by_the_names(machine: Machine) -> None:
-    up(machine, *REGIONS, settings=(*WITH_DOMAIN, "functionUrls=false"))
-
-    shown = machine.run("demo")
-
-    assert shown.returncode == 0, shown.stderr
-    url = machine.outputs()["localDomainUrl"]
-    assert f"mint one more:  curl -x {url} http://us-east-1.{DOMAIN}/" in shown.stdout
-    assert f"{4 * len(REGIONS)} integers minted; no problems" in shown.stdout
 
 
 @pytest.mark.long
