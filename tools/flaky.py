@@ -19,7 +19,6 @@ from local.paths import ROOT
 TIMES = 10
 BUSY_PER_PROCESSOR = 2
 SLOWEST = (
-    "tests/local/stacks/test_changing_regions.py",
     "tests/local/server/test_saved.py",
     "tests/local/apigateway",
     "tests/local/test_environment.py",

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from threading import Condition, Event
 from typing import IO, Any
 
+import psutil
 import pytest
 from global_integers.testing.region import WINDOW
 
@@ -225,31 +225,23 @@ class Clients:
         return [integer for integers in self.minted.values() for integer in integers]
 
 
-def processes_of(folder: Path) -> list[int]:
-    """Return the processes whose command line or environment names the folder: the server and its functions."""
+def processes_of(folder: Path, part: str = "") -> list[int]:
+    """Return the processes whose command line or environment names the folder (the server and its functions).
+
+    `part` is another part of the command line.
+    """
     found: list[int] = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if str(folder).encode() in command and int(entry.name) != os.getpid():
-            found.append(int(entry.name))
-    return found
-
-
-def coordinators(folder: Path) -> list[int]:
-    """Return the coordinator function's processes."""
-    pattern, found = re.compile(rb"lambda-global-integers-\w+-coordinate-"), list[int]()
-    for pid in processes_of(folder):
-        with suppress(OSError):  # it has ended
-            found += [pid] if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes()) else []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has ended, or is another user's
+            command = " ".join(process.cmdline())
+            named = str(folder) in " ".join([command, *process.environ().values()])
+            found += [process.pid] if named and part in command and process.pid != os.getpid() else []
     return found
 
 
 def kill_coordinators(folder: Path) -> None:
     """Kill the coordinator function's processes, in whichever regions."""
-    for pid in coordinators(folder):
+    for pid in processes_of(folder, "-coordinate-"):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 

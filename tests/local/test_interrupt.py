@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -68,25 +67,23 @@ def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> N
         assert processes_of(fresh.folder) == []
 
 
-def test_ctrl_c_waits_for_what_must_not_be_cut() -> None:
-    program = """
+@pytest.mark.parametrize(
+    ("trap", "cut", "ended"),
+    [("", "uninterrupted('a step')", (STATUS, "done\n")), ("trap '' INT;", "nullcontext()", (0, "done\nend\n"))],
+    ids=["in a step that must not be cut", "in the background"],
+)
+def test_ctrl_c_waits_or_is_not_meant(trap: str, cut: str, ended: tuple[int, str]) -> None:
+    program = f"""
 import os, signal
+from contextlib import nullcontext
 from local.terminal import end_on_ctrl_c, uninterrupted
 end_on_ctrl_c()
-with uninterrupted("a step"):
+with {cut}:
     os.kill(os.getpid(), signal.SIGINT)
-    print("done")
-print("never")
+    print('done')
+print('end')
 """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
+    command = ["bash", "-c", f'{trap} exec {sys.executable} -c "{program}"']
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
 
-    assert (ended.returncode, ended.stdout) == (STATUS, "done\n")
-
-
-def test_a_command_that_ignores_ctrl_c_from_its_start_goes_on(folder: Path) -> None:
-    """As a script's command in the background (`… &`), which the terminal's Ctrl-C is not meant for."""
-    program = "import os, signal, local.terminal as i; i.end_on_ctrl_c(); os.kill(os.getpid(), 2); print('ended')"
-    command = f"trap '' INT; exec {sys.executable} -c \"{program}\""
-    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
-
-    assert (ended.returncode, ended.stdout) == (0, "ended\n")
+    assert (done.returncode, done.stdout) == ended

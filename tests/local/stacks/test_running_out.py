@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -17,8 +16,7 @@ from tests.local.registrations import up as apply
 REGIONS = ("us-east-1", "eu-west-1")
 HOME, OTHER = REGIONS
 WINDOW = 1000
-COUNTERS = ("integers", "orders", "tickets")
-SETTINGS = (f"window={WINDOW}", "scheduleMinutes=60", f"counters={json.dumps(COUNTERS)}", "protect=false")
+SETTINGS = (f"window={WINDOW}", "scheduleMinutes=60", "protect=false")
 PREFIX = "global-integers-dev"
 COORDINATOR = f"arn:aws:lambda:{HOME}:000000000000:function:{PREFIX}-coordinate"
 
@@ -60,18 +58,6 @@ def test_who_uses_up_window_after_window_waits_for_seconds_only(waiting: Machine
     minted = [integer for _ in range(6) for url in urls.values() for integer in patiently(url, f"?count={WINDOW}")]
 
     assert len(minted) == len(set(minted)) == 12 * WINDOW
-
-
-def test_several_used_up_counters_take_turns(waiting: Machine) -> None:
-    url = waiting.outputs()["urls"][OTHER]
-
-    def use_up(counter: str) -> list[int]:
-        return [integer for _ in range(4) for integer in patiently(url, f"{counter}?count={WINDOW}")]
-
-    with ThreadPoolExecutor(2) as pool:
-        minted = list(pool.map(use_up, ("orders", "tickets")))
-
-    assert [len(set(integers)) for integers in minted] == [4 * WINDOW] * 2
 
 
 @pytest.fixture
