@@ -3,20 +3,18 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Generator
 
 import pytest
 
-from global_integers_core.names import DEPLOYMENTS_ALIAS, LIVE_ALIAS
+from global_integers_core.names import LIVE_ALIAS
 from local.aws_clients import Aws
 from local.paths import ROOT
-from tests.local.machine import Clients, Machine, mint
+from tests.local.machine import Clients, Machine
 
 pytestmark = pytest.mark.long
 
-HOME, OTHER = REGIONS = ("us-east-1", "eu-west-1")
+REGIONS = ("us-east-1", "eu-west-1")
 """The first wave, and the second one."""
 
 HANDLER, REGION = "lambda/mint/handler.py", "components/region.py"
@@ -64,33 +62,19 @@ def machine(machines: Callable[[], Machine], tmp_path_factory: pytest.TempPathFa
     machine.end()
 
 
-@pytest.fixture(scope="module")
-def everything() -> list[int]:
-    """All integers that any caller of this module was given."""
-    return []
-
-
-@contextmanager
-def callers_of(machine: Machine, regions: Sequence[str], everything: list[int]) -> Generator[Clients]:
-    """Run three callers of each region. None may get an error, whatever is deployed meanwhile."""
-    urls = machine.outputs()["urls"]
-    # A small machine may have no place for all of them at the same time; that is no error of the region.
-    clients = Clients({region: urls[region] for region in regions}, each=3, repeated=(429,))
-    try:
-        clients.wait_for_more(regions)
-        yield clients
-        clients.wait_for_more(regions)
-    finally:
-        everything += clients.end()
-    assert clients.failed == {}
-    assert len(set(everything)) == len(everything)
-
-
 @pytest.fixture
-def callers(machine: Machine, everything: list[int]) -> Generator[Clients]:
-    """Six callers."""
-    with callers_of(machine, REGIONS, everything) as clients:
+def callers(machine: Machine) -> Generator[Clients]:
+    """Six callers. None may get an error, whatever is deployed meanwhile."""
+    # A small machine may have no place for all of them at the same time; that is no error of the region.
+    clients = Clients(machine.outputs()["urls"], each=3, repeated=(429,))
+    try:
+        clients.wait_for_more(REGIONS)
         yield clients
+        clients.wait_for_more(REGIONS, 10)
+    finally:
+        integers = clients.end()
+    assert clients.failed == {}
+    assert len(set(integers)) == len(integers)
 
 
 def up(machine: Machine, *more: str) -> str:
@@ -116,13 +100,6 @@ def versions(machine: Machine) -> list[int]:
     return [int(alias["FunctionVersion"]) for alias in aliases]
 
 
-def sent(machine: Machine, event: dict[str, Any]) -> dict[str, Any]:
-    """Return what the coordinator answers an operator."""
-    client = Aws(machine.endpoint).client("lambda", HOME)
-    coordinator = f"{machine.outputs()['coordinator']}:{DEPLOYMENTS_ALIAS}"
-    return json.load(client.invoke(FunctionName=coordinator, Payload=json.dumps(event))["Payload"])
-
-
 @pytest.mark.parametrize("build", BAD)
 def test_no_caller_meets_a_bad_build(machine: Machine, callers: Clients, build: str) -> None:
     name, worsened, reason = BAD[build]
@@ -141,7 +118,6 @@ def test_no_caller_meets_a_bad_build(machine: Machine, callers: Clients, build: 
     assert "No caller reaches it. Aliases that have moved to this build: none; that haven't: " in failed.stderr
     assert "docs/operations.md#a-build-that-fails" in failed.stderr
     assert versions(machine) == before
-    callers.wait_for_more(REGIONS, 10)
 
 
 def test_the_way_back_is_one_event(machine: Machine, callers: Clients) -> None:
@@ -153,12 +129,12 @@ def test_the_way_back_is_one_event(machine: Machine, callers: Clients) -> None:
     newest = versions(machine)
 
     reached = {region: str(version) for region, version in zip(REGIONS, before, strict=True)}
-    assert sent(machine, {"back": True}) == {"back": reached, "stay": {}}
+    back = machine.run("send", '{"back": true}')
+    assert json.loads(back.stdout) == {"back": reached, "stay": {}}, back.stderr
     assert versions(machine) == before
-    again = sent(machine, {"back": True})
+    again = json.loads(machine.run("send", '{"back": true}').stdout)
     assert (again["back"], again["stay"]) == ({}, reached)
     assert "they have gone back from the newest build already" in again["reason"]
-    callers.wait_for_more(REGIONS, 10)
 
     up(machine)
     up(machine, "-c", "reservedConcurrency=50")
@@ -166,32 +142,3 @@ def test_the_way_back_is_one_event(machine: Machine, callers: Clients) -> None:
     next_build(machine)
     up(machine)
     assert versions(machine) == [version + 1 for version in newest]
-    callers.wait_for_more(REGIONS, 10)
-
-
-def test_a_paused_region_is_checked_before_it_comes_back(machine: Machine, everything: list[int]) -> None:
-    """Nothing can be checked there meanwhile. It comes back with the version that it had."""
-    running, paused = REGIONS
-    urls, handler = machine.outputs()["urls"], machine.checkout / HANDLER
-    with callers_of(machine, [running], everything) as callers:
-        before, good = versions(machine), handler.read_text()
-        pausing = ("-c", f'paused=["{paused}"]')
-        up(machine, *pausing)
-        assert mint(urls[paused])[0] == 429
-
-        handler.write_text(f"{good}\nif os.environ['AWS_REGION'] == '{paused}':\n    raise RuntimeError('bad here')\n")
-        up(machine, *pausing)
-        assert versions(machine) == [before[0] + 1, before[1]]
-        failed = machine.run(*machine.command(*REGIONS, settings=("lease=1",)))
-        handler.write_text(good)
-
-        assert failed.returncode != 0
-        assert re.search(rf"{paused}: version \d+ of the minting function .* doesn't work\..*bad here", failed.stderr)
-        assert f"moved to this build: {running}; that haven't: {paused}." in failed.stderr
-        status, document = mint(urls[paused])
-        assert (status, versions(machine)[1]) == (200, before[1])
-        everything.append(document["integer"])
-
-        up(machine)
-        assert versions(machine)[1] > before[1]
-        callers.wait_for_more([running], 10)
