@@ -110,7 +110,7 @@ def asked(arguments: dict[str, str]) -> dict[str, str]:
     return pulumi.runtime.invoke("test:index:ask", arguments).value
 
 
-def test_a_provider_function_waits_for_its_arguments_and_may_fail() -> None:
+def test_a_provider_function_waits_for_arguments_and_may_fail() -> None:
     def caught(_: str) -> str:
         with pytest.raises(Exception, match="there is none") as failed:
             asked({"fail": "there is none"})
