@@ -103,7 +103,6 @@ def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path, overr
         (("lose",), "lose: name a region, or --layouts, --mirror; the regions are us-east-1, eu-west-1"),
         (("lose", "eu-west-3"), "stack dev has nothing there; name one of ap-southeast-2, eu-west-1, us-east-1"),
         (("logs", "eu-west-3"), "eu-west-3: stack dev has nothing there"),
-        (("send", "[]"), """send: [] is not a JSON object, like '{"schedule": true}'"""),
     ],
 )
 def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, ...], message: str) -> None:
@@ -124,6 +123,13 @@ def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, .
 def test_an_option_that_is_none_is_refused(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     wrong = Machine(tmp_path).run(*arguments)
     assert (wrong.returncode, message in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("event", ["[]", "{"])
+def test_an_event_that_is_no_object_is_refused(tmp_path: Path, event: str) -> None:
+    wrong = Machine(tmp_path).run("send", event)
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr == f"""error: send: {event} is not a JSON object, like '{{"schedule": true}}'\n"""
 
 
 def test_messages_name_the_commands_of_this_machine() -> None:

@@ -11,8 +11,6 @@ from local.paths import ROOT
 from local.terminal import STATUS
 from tests.local.machine import HANGING, Machine, mint, processes_of
 
-pytestmark = pytest.mark.server
-
 FIRST = re.compile(rf'File "{ROOT}/local/__(init|main)__\.py", line [01], in <module>\n(?!  File)')
 """Where Python itself stands before the first line of ours runs."""
 
