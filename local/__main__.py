@@ -18,7 +18,6 @@ if find_spec("ministack") is None:
 
 from .command_line import main
 
-gc.set_threshold(100_000)  # a command lives for seconds; looking for cycles more often takes a sixth of its time
-
 if __name__ == "__main__":
+    gc.set_threshold(100_000)  # a command lives for seconds; looking for cycles more often takes a sixth of its time
     sys.exit(main())

@@ -23,7 +23,7 @@ FETCHED = re.compile(
             rf"@{NAME}/",
             # pip, uv, npm and their like, with the name as one of several; what comes from a URL or a file may be named
             rf"\b(?:install|add|download|uvx|npx|pipx run|npm i)\s(?:[^\n`]*[\s\"'])?{PROJECT}"
-            r"(?![\w/-]|\.\w|\S* @ [<$]|[^\n`]* --file)",
+            r"(?![\w/:-]|\.\w|\S* @ [<$]|[^\n`]* --file)",
             rf"(?<![\w./-]){PROJECT}(?:\[[\w,]+\])?\s*(?:[=~!]=|[<>]=?\s*\d|@\s*(?:git\+|https?:))",
             # one line of a requirement file, or one entry of a list of dependencies
             rf"^\s*{PROJECT}(?:\[[\w,]+\])?\s*(?:#.*)?$",
