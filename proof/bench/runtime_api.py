@@ -5,6 +5,7 @@ API for custom runtimes"). This is that API, for one process. The process sees i
 its Python; nothing of this checkout.
 """
 
+import asyncio
 import base64
 import io
 import json
@@ -15,17 +16,18 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 from uuid import uuid4
 
+from proof.faulty_server import Request, Response, Server
+
 API = "/2018-06-01/runtime/"
+JSON = {"Content-Type": "application/json"}
 
 POLL = 0.05
 """Seconds after which it is seen whether the process has ended."""
@@ -46,43 +48,6 @@ class FunctionError(Exception):
         """What Lambda returns to the caller: `errorType`, `errorMessage` and, from the runtime, `stackTrace`."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # a response is one packet
-
-    def __init__(self, runtime: "Runtime", *arguments: Any) -> None:
-        self._runtime = runtime
-        super().__init__(*arguments)
-
-    def handle(self) -> None:
-        """Serve until the process ends."""
-        with suppress(ConnectionError):
-            super().handle()
-
-    def do_GET(self) -> None:
-        """Respond with the next event."""
-        self._runtime.asked.put((self.path.removeprefix(API), None))
-        if event := self._runtime.events.get():
-            self._answer(200, *event)
-
-    def do_POST(self) -> None:
-        """Take a response or an error."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._runtime.asked.put((self.path.removeprefix(API), json.loads(body)))
-        self._answer(202, b"{}", {})
-
-    def _answer(self, status: int, body: bytes, headers: Mapping[str, object]) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": len(body), **headers}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Log nothing."""
-
-
 @dataclass
 class Runtime:
     """The runtime of a function, in a process of its own, which runs while this is used as a context."""
@@ -101,26 +66,20 @@ class Runtime:
     """The version or alias by which it is called."""
     python: str = sys.executable
     """It has `awslambdaric`."""
-    asked: "SimpleQueue[tuple[str, Any]]" = field(default_factory=SimpleQueue, init=False)
-    """What the process asks: the path below `API`, and the body."""
-    events: "SimpleQueue[tuple[bytes, Mapping[str, object]] | None]" = field(default_factory=SimpleQueue, init=False)
-    """What it gets, with its headers; None if it ends."""
-    _idle: bool = field(default=False, init=False)  # else the process has asked for an event and waits for it
-    _started: float = field(default=0.0, init=False)
+    _asked: "SimpleQueue[tuple[str, Any]]" = field(default_factory=SimpleQueue, init=False)
+    """What the process asks: the path below `API`, and the body, or the future event that it waits for."""
+    _next: "Future[Response] | None" = field(default=None, init=False)
+    """The event that the process waits for."""
 
     def __enter__(self) -> "Runtime":
         with ExitStack() as ends:
             self._log = ends.enter_context(tempfile.TemporaryFile())
-            api = ends.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self)))
-            api.daemon_threads = True
-            Thread(target=api.serve_forever, args=(POLL,), daemon=True).start()
-            ends.callback(api.shutdown)
-            ends.callback(self.events.put, None)
+            api = ends.enter_context(Server(self._respond, recording=False))
             self._begun = time.perf_counter()
             started = subprocess.Popen(
                 [self.python, "-m", "awslambdaric", self.handler],
                 cwd=self.folder,
-                env=self._environment(api.server_port),
+                env=self._environment(api.url.removeprefix("http://")),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
@@ -133,19 +92,27 @@ class Runtime:
     def __exit__(self, *error: object) -> None:
         self._ends.close()
 
+    async def _respond(self, request: Request) -> Response:
+        path = request.path.removeprefix(API)
+        if request.method == "POST":  # a response or an error
+            self._asked.put((path, request.document))
+            return Response(202, b"{}", JSON)
+        event = Future[Response]()
+        self._asked.put((path, event))
+        return await asyncio.wrap_future(event)
+
     def start(self) -> float:
-        """Wait until the function is initialised. Return the seconds from the start of its process to that.
+        """Wait until the function is initialised. Return the seconds from the start of its process to now.
 
         Raises:
             FunctionError: its initialisation failed.
         """
-        if not self._idle:
-            path, document = self._asked()
+        if not self._next:
+            path, asked = self._wait()
             if path != "invocation/next":  # but "init/error"
-                raise FunctionError(document)
-            self._idle = True
-            self._started = self._started or time.perf_counter() - self._begun
-        return self._started
+                raise FunctionError(asked)
+            self._next = asked
+        return time.perf_counter() - self._begun
 
     def invoke(self, event: Any) -> Any:
         """Send an event, and return the response.
@@ -154,7 +121,8 @@ class Runtime:
             FunctionError: the function failed, or it didn't respond within its timeout.
         """
         self.start()
-        self._idle, now = False, time.time()
+        waiting, self._next, now = self._next, None, time.time()
+        assert waiting
         arn = f"arn:aws:lambda:{self.region}:000000000000:function:{self.name}"
         headers = {
             "Aws-Request-Id": uuid4(),
@@ -162,9 +130,9 @@ class Runtime:
             "Invoked-Function-Arn": ":".join(filter(None, [arn, self.qualifier])),
             "Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
         }
-        named = {f"Lambda-Runtime-{name}": value for name, value in headers.items()}
-        self.events.put((json.dumps(event).encode(), named))
-        path, document = self._asked()
+        named = {f"Lambda-Runtime-{name}": str(value) for name, value in headers.items()}
+        waiting.set_result(Response(200, json.dumps(event).encode(), JSON | named))
+        path, document = self._wait()
         if path.endswith("/response"):
             return document
         raise FunctionError(document)
@@ -188,7 +156,7 @@ class Runtime:
         file = self._log.fileno()  # read by position, since the process shares the file's offset
         return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
-    def _environment(self, port: int) -> dict[str, str]:
+    def _environment(self, api: str) -> dict[str, str]:
         """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
         major, minor, *_ = sys.version_info
         return {
@@ -201,19 +169,19 @@ class Runtime:
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self.memory_size),
             "AWS_LAMBDA_FUNCTION_NAME": self.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{port}",
+            "AWS_LAMBDA_RUNTIME_API": api,
             "AWS_REGION": self.region,
             "LAMBDA_TASK_ROOT": str(self.folder.resolve()),
             "PYTHONDONTWRITEBYTECODE": "1",  # Lambda mounts the archive read-only
             "TZ": ":UTC",
         }
 
-    def _asked(self) -> tuple[str, Any]:
-        """Wait for what the process asks next. Return the path below `API`, and the body."""
+    def _wait(self) -> tuple[str, Any]:
+        """Wait for what the process asks next, and return it."""
         status, ends = None, time.monotonic() + self.timeout
         while status is None and time.monotonic() < ends:
             status = self._process.poll()
             with suppress(Empty):
-                return self.asked.get(timeout=POLL)
+                return self._asked.get(timeout=POLL)
         why = f"no response in {self.timeout} seconds" if status is None else f"exit status {status}"
         raise FunctionError({"errorType": "Runtime.ExitError", "errorMessage": f"{why}\n{self.log}"})
