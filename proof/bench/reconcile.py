@@ -1,6 +1,6 @@
 """Measure the coordinator at ten thousand counters in thirty regions: `python -m proof.bench.reconcile`, on Linux.
 
-The function's own handler runs in a process that has one processor, as a Lambda function of 1,769 MB has.
+AWS's runtime has one processor, as a Lambda function of 1,769 MB has.
 DynamoDB in memory (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
 speaks plain HTTP, so TLS is not in the figures. Every counter has had forty layouts before.
 
@@ -10,15 +10,11 @@ A part of the change of all layouts is measured, and the rest is computed from i
 import json
 import os
 import re
-import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from proof.bench.stand_in import CountingDatabase, serving  # puts `lambda` on the import path, for the imports below
@@ -31,9 +27,12 @@ from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register
 from coordinate.protocol.plan import wanted_items
 
 from global_integers_core.lattice import Layout
+from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 from local.environment import isolate
+from local.paths import ROOT
 from proof.bench.figures import aligned
+from proof.bench.runtime_api import FunctionError, Runtime
 from proof.faulty_server import Fault
 from proof.simulation.dynamodb import Database, Table
 
@@ -69,61 +68,6 @@ TOKEN = "8f14e45fceea167a/0"  # noqa: S105 (no secret)
 """As long as that of any record."""
 
 SCHEDULED: dict[str, Any] = {"schedule": True}
-
-
-class MeasuredRun(NamedTuple):
-    """What one run of the handler took, in seconds and MB."""
-
-    seconds: float
-    processor: float
-    memory: float
-    """The largest resident size of the process so far."""
-    done: int
-    """Counters that have what was asked for."""
-    error: str
-
-
-class Context:
-    """Lambda's, for one run."""
-
-    invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:coordinator:deployments"
-
-    def __init__(self, limit: float) -> None:
-        self._ends = time.monotonic() + limit
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds that are left."""
-        return int((self._ends - time.monotonic()) * 1000)
-
-
-def begin(url: str, processor: int) -> None:
-    """Prepare this process for the coordinator's runs, as a function whose AWS is at this URL."""
-    os.sched_setaffinity(0, {processor})
-    os.environ |= NAMES | {
-        "AWS_REGION": HOME,
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_ENDPOINT_URL_DYNAMODB": url,
-        "STACK": "bench-stack",
-    }
-    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
-
-
-def run(event: Mapping[str, Any], limit: float) -> MeasuredRun:
-    """Run the handler, which may take `limit` seconds."""
-    from coordinate.handler import CoordinatorError, handler
-
-    began, spent = time.monotonic(), time.process_time()
-    reply, error = dict[str, Any](), ""
-    try:
-        reply = handler(dict(event), Context(limit))
-    except CoordinatorError as refused:
-        error = str(refused)
-    took, found = time.monotonic() - began, re.match(r"(\d+) of", error)
-    # getrusage(2) would include the peak of the process that has started this one.
-    peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
-    done = int(found[1]) if found else reply.get("registered", 0)
-    return MeasuredRun(took, time.process_time() - spent, float(peak) / 1024, done, error)
 
 
 def reconciled(names: Sequence[str], counters: int, changes: int, now: int, first: int = 1) -> CountingDatabase:
@@ -224,6 +168,14 @@ def change(names: Sequence[str], database: Database) -> dict[str, Any]:
     return {"desired": asked([*stay, comes], [leaves], label), "follows": TOKEN, "requested": int(time.time())}
 
 
+def coordinator(url: str) -> Runtime:
+    """Return AWS's runtime of the coordinator, whose DynamoDB is at this URL."""
+    with_keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench-stack"}
+    variables = NAMES | with_keys | {"AWS_ENDPOINT_URL_DYNAMODB": url, "PYTHONPATH": str(ROOT)}
+    handler = "coordinate.handler.handler"
+    return Runtime(ROOT / "lambda", "coordinator", handler, HOME, variables, qualifier=DEPLOYMENTS_ALIAS)
+
+
 def main() -> None:
     """Print how long the runs take."""
     parser = ArgumentParser(prog="python -m proof.bench.reconcile", description=__doc__)
@@ -238,29 +190,35 @@ def main() -> None:
     database.metered = False
     print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
     rows = [["", "seconds", "processor seconds", "memory MB", "counters", "calls"]]
-    with (
-        serving(database, DELAYS) as server,
-        ProcessPoolExecutor(1, get_context("spawn"), begin, (server.url, processors[0])) as coordinator,
-    ):
+    with serving(database, DELAYS) as server, coordinator(server.url) as function:
+        os.sched_setaffinity(function.pid, processors[:1])
+        function.start()
 
-        def measured(name: str, event: Mapping[str, Any], limit: float) -> MeasuredRun:
+        def measured(name: str, event: Mapping[str, Any], limit: float) -> tuple[float, int]:
+            """Have a run of at most `limit` seconds. Return its seconds, and the counters that are done."""
             database.calls.clear()
-            found = coordinator.submit(run, event, limit).result()
-            if not found.done:
-                raise SystemExit(f"{name}: no counter is done after {found.seconds:.0f} s: {found.error}")
-            figures = (f"{found.seconds:.0f}", f"{found.processor:.1f}", f"{found.memory:.0f}")
-            rows.append([name, *figures, f"{found.done:,}", f"{database.calls.total():,}"])
-            return found
+            function.timeout, began, (before, _) = limit, time.monotonic(), function.usage()
+            try:
+                done = function.invoke(event)["registered"]
+            except FunctionError as error:
+                found = re.search(r"(\d+) of \d+ counters", str(error))
+                if not found or found[1] == "0":
+                    raise
+                done = int(found[1])
+            seconds, (spent, memory) = time.monotonic() - began, function.usage()
+            figures = (f"{seconds:.0f}", f"{spent - before:.1f}", f"{memory:.0f}", f"{done:,}")
+            rows.append([name, *figures, f"{database.calls.total():,}"])
+            return seconds, done
 
         measured("a quiet run, cold", SCHEDULED, LIMIT)
-        quiet = measured("a quiet run, warm", SCHEDULED, LIMIT)
-        changed = measured("a change", change(names, database), RESERVE / 1000 + options.part)
+        quiet, _ = measured("a quiet run, warm", SCHEDULED, LIMIT)
+        changed, done = measured("a change", change(names, database), RESERVE / 1000 + options.part)
     print(aligned(rows, names=True))
-    pace = changed.done / (changed.seconds - quiet.seconds)  # it begins when it has read all, as a quiet run does
-    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - quiet.seconds))
+    pace = done / (changed - quiet)  # it begins when it has read all, as a quiet run does
+    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - quiet))
     runs = -(-options.counters // in_a_run)
     left = options.counters - (runs - 1) * in_a_run
-    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + quiet.seconds + left / pace) / 60
+    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + quiet + left / pace) / 60
     print(
         f"\nComputed from the pace of the change: {in_a_run:,} counters in a run of {LIMIT} s; "
         f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes."

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import coordinate.handler
 import pytest
-from aws_client.service import set_deadline
 from coordinate.handler import CoordinatorError
 from coordinate.metrics import Metrics
 from coordinate.protocol.model import MAX_PAST
@@ -14,6 +13,7 @@ from global_integers_core.records import recorded_of, regions_of
 from proof.bench import reconcile
 from proof.bench.stand_in import CountingDatabase, serving
 from proof.faulty_server import Fault, json_response
+from tests.lambda_.coordinator_calls import scheduled_run, send
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
 HOME, _, NEW = NAMES
@@ -57,11 +57,10 @@ def database(faults: list[Fault], monkeypatch: pytest.MonkeyPatch) -> Iterator[C
         server.faults = faults
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         yield database
-    set_deadline(None)
 
 
 def test_a_run_has_nothing_to_do(database: CountingDatabase) -> None:
-    reply = coordinate.handler.handler(reconcile.SCHEDULED, reconcile.Context(reconcile.LIMIT))
+    reply = scheduled_run()
 
     assert reply["registered"] == COUNTERS
     assert reply["pending"] == []
@@ -71,13 +70,13 @@ def test_a_run_has_nothing_to_do(database: CountingDatabase) -> None:
 @pytest.mark.slow
 def test_no_round_of_fences_is_lost_to_conflicts(database: CountingDatabase, faults: list[Fault]) -> None:
     """Every second transaction conflicts. Each fence is written once all the same."""
-    coordinate.handler.handler(reconcile.change(NAMES, database), reconcile.Context(reconcile.LIMIT))
+    send(reconcile.change(NAMES, database))
     calm = database.calls["UpdateItem"]
     database.tables = reconciled().tables
     database.calls.clear()
     faults.append(CONFLICTS)
 
-    reply = coordinate.handler.handler(reconcile.change(NAMES, database), reconcile.Context(reconcile.LIMIT))
+    reply = send(reconcile.change(NAMES, database))
 
     assert reply["registered"] == COUNTERS
     assert database.calls["UpdateItem"] == calm
@@ -87,8 +86,8 @@ def test_all_layouts_change_in_several_runs(database: CountingDatabase) -> None:
     event = reconcile.change(NAMES, database)
 
     with pytest.raises(CoordinatorError, match=f"0 of {COUNTERS} counters are done"):
-        coordinate.handler.handler(event, reconcile.Context(reconcile.RESERVE / 1000))
-    reply = coordinate.handler.handler(reconcile.SCHEDULED, reconcile.Context(reconcile.LIMIT))
+        send(event, lambda: reconcile.RESERVE)
+    reply = scheduled_run()
 
     assert (reply["registered"], reply["pending"]) == (COUNTERS, [])
     register = database.tables[HOME, "layouts"].items["tenant-0002"]
