@@ -56,14 +56,9 @@ Gateway guide, "Quotas for configuring and running an HTTP API"). Neither Functi
 def largest(found: Sequence[Measured]) -> dict[str, Measured]:
     """Return the most of each that a request takes, by kind."""
     kinds = dict[str, Measured]()
-    for each in found:
-        most = kinds.get(each.sent.kind, each)
-        kinds[each.sent.kind] = each._replace(
-            size=max(each.size, most.size),
-            reads=max(each.reads, most.reads),
-            writes=max(each.writes, most.writes),
-            logged=max(each.logged, most.logged),
-        )
+    for sent, status, media_type, *parts in found:
+        _, _, _, *most = kinds.get(sent.kind, (None, 0, "", *parts))
+        kinds[sent.kind] = Measured(sent, status, media_type, *map(max, parts, most))
     return kinds
 
 
@@ -122,7 +117,7 @@ def apis(found: Sequence[Measured]) -> dict[str, Sequence[float]]:
     headers = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 5\r\n"
     size = AROUND + len(headers) + max(map(len, bodies))
     execution = price_list.execution(HEALTH_SECONDS, usual.memory_size) + price_list.REQUEST
-    checked = max(each.size for each in found if each.sent.operation == "/-/health")
+    checked = max(each.size for each in found if each.sent.path == "/-/health")
     each = {
         f"`apiGateway`, `apiGatewayRate: {rate}`": (rate, 0.0, price_list.WRITE_UNIT, size),
         "`GET /-/health` at a domain with `AWS_IAM`": (health, execution, price_list.READ_UNIT, checked),

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr
 from io import StringIO
-from itertools import product
+from itertools import count, product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import Mock, patch
@@ -119,8 +119,6 @@ class Sent(NamedTuple):
 
     kind: str
     method: str
-    operation: str
-    """Its path in docs/openapi.yaml."""
     path: str
     headers: Mapping[str, str] = NOTHING
     environment: Mapping[str, str] = NOTHING
@@ -172,48 +170,43 @@ def tables(counters: int = MAX_LIMIT + 1) -> CountingDatabase:
 
 def requests() -> Iterator[Sent]:
     """Yield the worst requests that strangers can send, of every route and format."""
-    key = {"idempotency-key": "k" * 255}
-    for path, operation in (("/", "/"), (f"/{LONG}", "/{counter}")):
-        yield from (Sent(PAGE, "GET", operation, path, BROWSER, environment) for environment in (DOMAIN, LEAVING))
-        for method, (number, accept) in product(("GET", "POST"), enumerate(FORMATS)):
-            yield Sent(SINGLE, method, operation, path, {"accept": accept})
-            for count in (1, MAX_LISTED, MAX_LISTED + 1, MAX_BLOCK):
-                own = f"{method}{operation.count('c')}{number}-{count:06}".rjust(255, "k")
-                for headers in ({}, {"idempotency-key": own}, {"idempotency-key": own}):
-                    yield Sent(BLOCKS, method, operation, f"{path}?count={count}", {"accept": accept, **headers})
-    yield Sent(PAGE, "GET", "/{counter}", f"/{BEHIND}", BROWSER)
+    numbers, key = count(), {"idempotency-key": "k" * 255}
+    for path in ("/", f"/{LONG}"):
+        yield from (Sent(PAGE, "GET", path, BROWSER, environment) for environment in (DOMAIN, LEAVING))
+        for method, accept in product(("GET", "POST"), FORMATS):
+            yield Sent(SINGLE, method, path, {"accept": accept})
+            for size in (MAX_LISTED, MAX_BLOCK):
+                own = {"idempotency-key": f"{next(numbers):k>255}"}
+                for headers in (NOTHING, own, own):
+                    yield Sent(BLOCKS, method, f"{path}?count={size}", {"accept": accept, **headers})
+    yield Sent(PAGE, "GET", f"/{BEHIND}", BROWSER)
     about = (
-        (ABOUT, "/{counter}/{integer}", f"/{LONG}/{MAX_INTEGER // 2 + MAX_BLOCK}"),
-        (ABOUT, "/-/status", f"/-/status?counter={LONG}"),
-        (ABOUT, "/-/status", f"/-/status?counter={USED_UP}"),
-        (HEALTH, "/-/health", "/-/health"),
-        (LIST, "/-/counters", f"/-/counters?limit={MAX_LIMIT}"),
+        (ABOUT, f"/{LONG}/{MAX_INTEGER // 2 + MAX_BLOCK}"),
+        (ABOUT, f"/-/status?counter={USED_UP}"),
+        (HEALTH, "/-/health"),
+        (LIST, f"/-/counters?limit={MAX_LIMIT}"),
     )
-    for (kind, operation, path), method, headers in product(about, ("GET", "HEAD"), (PROGRAM, BROWSER)):
-        yield Sent(kind, method, operation, path, headers)
-    yield Sent(ASKS, "POST", "/{counter}", f"/{ALSO_USED_UP}", key)
-    yield Sent(CREATE, "PUT", "/{counter}", f"/{TENANT}")
-    yield from (Sent(kind, "PUT", "/{counter}", f"/{UNKNOWN}") for kind in (REFUSED, CREATE))
+    for (kind, path), method, headers in product(about, ("GET", "HEAD"), (PROGRAM, BROWSER)):
+        yield Sent(kind, method, path, headers)
+    yield Sent(ASKS, "POST", f"/{ALSO_USED_UP}", key)
+    yield Sent(CREATE, "PUT", f"/{TENANT}")
+    yield from (Sent(kind, "PUT", f"/{UNKNOWN}") for kind in (REFUSED, CREATE))
     wrong = (
-        ("/", f"/?count={HOSTILE}", NOTHING),
-        ("/{counter}", f"/{HOSTILE[:60]}/", NOTHING),
-        ("/{counter}", f"/{USED_UP}?count={MAX_BLOCK}", NOTHING),
-        ("/{counter}", f"/{UNKNOWN}", LEAVING),
+        (f"/?count={HOSTILE}", NOTHING),
+        (f"/{USED_UP}?count={MAX_BLOCK}", NOTHING),
+        (f"/{LONG}/{HOSTILE}", NOTHING),
+        (f"/{USED_UP}/{MAX_INTEGER}", NOTHING),
+        (f"/{UNKNOWN}/{MAX_INTEGER}", LEAVING),
+        (f"/-/status?counter={HOSTILE}", NOTHING),
+        ("/-/health", {"DEFAULT_COUNTER": UNKNOWN, **LEAVING}),
+        (f"/-/counters?after={HOSTILE}", NOTHING),
     )
-    for (operation, path, environment), (method, headers) in product(wrong, (("GET", NOTHING), ("POST", key))):
-        yield Sent(ERRORS, method, operation, path, {**PROGRAM, **headers}, environment)
-    also_pages = (
-        ("/{counter}/{integer}", f"/{LONG}/{HOSTILE}", NOTHING),
-        ("/{counter}/{integer}", f"/{USED_UP}/{MAX_INTEGER}", NOTHING),
-        ("/{counter}/{integer}", f"/{UNKNOWN}/{MAX_INTEGER}", LEAVING),
-        ("/-/status", f"/-/status?counter={HOSTILE}", NOTHING),
-        ("/-/health", "/-/health", {"DEFAULT_COUNTER": UNKNOWN, **LEAVING}),
-        ("/-/counters", f"/-/counters?after={HOSTILE}", NOTHING),
-    )
-    for (operation, path, environment), headers in product(also_pages, (PROGRAM, BROWSER)):
-        yield Sent(ERRORS, "GET", operation, path, headers, environment)
-    for method, operation, path in (("POST", "/", "/"), ("GET", "/{counter}", "/" + "a/" * 200)):
-        yield Sent(BODIES, method, operation, path, BROWSER, body="x" * (MAX_BODY + 1))
+    asked = (("GET", PROGRAM), ("POST", PROGRAM | key), ("GET", BROWSER))
+    for (path, environment), (method, headers) in product(wrong, asked):
+        if "?count" not in path or headers != BROWSER:  # a browser gets the page then
+            yield Sent(ERRORS, method, path, headers, environment)
+    for method, path in (("POST", "/"), ("GET", "/" + "a/" * 200)):
+        yield Sent(BODIES, method, path, BROWSER, body="x" * (MAX_BODY + 1))
 
 
 def measured() -> list[Measured]:
@@ -238,7 +231,7 @@ def measured() -> list[Measured]:
         mint.minting.forget()
         payload = {"grant": USED_UP_TENANT, "count": MAX_BLOCK}
         _, *taken = _taken(database, lambda: invoked(COORDINATOR, payload, 0))
-    return [*found, Measured(Sent(GRANT, "", "", ""), 200, "", 0, *taken)]
+    return [*found, Measured(Sent(GRANT, "", "/"), 200, "", 0, *taken)]
 
 
 def _measured(sent: Sent, database: CountingDatabase) -> Measured:
