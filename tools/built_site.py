@@ -18,6 +18,8 @@ LOADED = {"action", "data", "poster", "src", "srcset", "xlink:href"}
 LEADING = ("next", "prev", "search", "index", "author", "copyright", "canonical")
 """The relations of a `<link>` that lead to a page; a browser requests all others."""
 
+LINKS, LOADS = "links to", "loads"
+
 IN_CSS = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)|@import\s*["']([^"']+)""")
 
 
@@ -26,8 +28,8 @@ class Page(HTMLParser):
     """What a page or a picture has and refers to."""
 
     ids: set[str] = field(default_factory=set[str])
-    links: list[str] = field(default_factory=list[str])
-    loaded: list[str] = field(default_factory=list[str])
+    urls: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What each of them is for: to load, or a link to follow."""
     _in_style: bool = False
 
     def __post_init__(self) -> None:
@@ -40,21 +42,21 @@ class Page(HTMLParser):
         self._in_style = tag == "style"
         leads = tag in ("a", "area") or attributes.get("rel") in LEADING
         if "href" in attributes:
-            (self.links if leads else self.loaded).append(attributes["href"])
+            self.urls.append((LINKS if leads else LOADS, attributes["href"]))
         for name in attributes.keys() & LOADED:
             each = attributes[name].split(",") if name == "srcset" else [attributes[name]]
-            self.loaded += [url.split()[0] for url in each if url.split()]
-        self.loaded += in_css(attributes.get("style", ""))
+            self.urls += [(LOADS, url.split()[0]) for url in each if url.split()]
+        self.urls += in_css(attributes.get("style", ""))
 
     def handle_data(self, data: str) -> None:
         """Note the requests of a style sheet in the page."""
         if self._in_style:
-            self.loaded += in_css(data)
+            self.urls += in_css(data)
 
 
-def in_css(text: str) -> list[str]:
+def in_css(text: str) -> list[tuple[str, str]]:
     """Return the URLs that a style sheet loads."""
-    return [first or second for first, second in IN_CSS.findall(text)]
+    return [(LOADS, first or second) for first, second in IN_CSS.findall(text)]
 
 
 def found_in(site: Path) -> Iterator[str]:
@@ -70,36 +72,20 @@ def found_in(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*")):
         name = path.relative_to(site).as_posix()
         if path.suffix == ".css":
-            links, loaded = list[str](), in_css(path.read_text(encoding="utf-8"))
-        elif path.suffix in (".html", ".svg"):
-            links, loaded = page(path).links, page(path).loaded
+            urls = in_css(path.read_text(encoding="utf-8"))
         else:
-            continue
-        for url in loaded:
+            urls = page(path).urls if path.suffix in (".html", ".svg") else []
+        for use, url in urls:
             parts = urlsplit(url)
-            if parts.netloc or parts.scheme not in ("", "data"):
-                yield f"{name} loads {url} from elsewhere"
-            elif not parts.scheme and parts.path and not (path.parent / unquote(parts.path)).is_file():
-                yield f"{name} loads {url}, which is not there"
-        for url in links:
-            parts = urlsplit(url)
-            if parts.scheme in ("http", "https", "mailto"):
-                continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if parts.scheme or parts.netloc or not target.is_relative_to(site) or not target.is_file():
-                yield f"{name} links to {url}, which is not there"
+            if parts.netloc or parts.scheme in ("http", "https", "mailto", "data"):
+                if use == LOADS and parts.scheme != "data":
+                    yield f"{name} loads {url} from elsewhere"
+            elif not target.is_relative_to(site) or not target.is_file():
+                yield f"{name} {use} {url}, which is not there"
             elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).ids:
-                yield f"{name} links to {url}: no element has this id"
-
-
-def main(arguments: list[str]) -> None:
-    """Print what is wrong, and end with status 1 if anything is."""
-    site = Path(arguments[0])
-    if not (site / "index.html").is_file():
-        sys.exit(f"error: there is no site in {site}; make site builds it")
-    if lines := list(found_in(site)):
-        sys.exit("\n".join(lines))
+                yield f"{name} {use} {url}: no element has this id"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit("\n".join(found_in(Path(sys.argv[1]))) or None)

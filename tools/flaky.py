@@ -5,7 +5,6 @@ Every second time, two busy processes for each processor take most of the machin
 order. What they printed is kept in `.flaky/`.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -45,25 +44,20 @@ def busy() -> Generator[None]:
 
 
 def main() -> int:
-    """Run the tests so many times. Return 1 if one of them failed."""
-    parser = argparse.ArgumentParser(prog="python -m tools.flaky", description=__doc__)
-    parser.add_argument("--times", type=int, default=TIMES, help=f"how often (default: {TIMES})")
-    parser.add_argument("--first", type=int, default=1, help="the first order of the files (default: 1)")
-    options = parser.parse_args()
+    """Run the tests so many times. Return how many runs failed."""
     LOGS.mkdir(exist_ok=True)
     failed = 0
-    for order in range(options.first, options.first + options.times):
-        log, began, is_busy = LOGS / f"{order}.log", time.monotonic(), bool((order - options.first) % 2)
+    for order in range(1, TIMES + 1):
+        log, began = LOGS / f"{order}.log", time.monotonic()
         command = [sys.executable, "-m", "pytest", "-q", f"--file-order={order}"]
-        with busy() if is_busy else nullcontext(), log.open("w") as output:
+        with nullcontext() if order % 2 else busy(), log.open("w") as output:
             for chosen in ((), ("-m", "long", *SLOWEST)):
                 ended = subprocess.run([*command, *chosen], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
-                failed += ended.returncode
-        lines = log.read_text().splitlines()
-        ends = "; ".join(line for line in lines if re.match(r"\d+ (passed|failed|error)", line))
-        print(f"order {order}, {'busy' if is_busy else 'quiet'}, {time.monotonic() - began:.0f} s: {ends}", flush=True)
-        print(*(f"  {line}\n" for line in lines if line.startswith(("FAILED", "ERROR"))), sep="", end="", flush=True)
-    return 1 if failed else 0
+                failed += ended.returncode != 0
+        print(f"order {order}, {'quiet' if order % 2 else 'busy'}, {time.monotonic() - began:.0f} s: {log}", flush=True)
+        ends = re.findall(r"^(?:\d+ (?:passed|failed|error)|FAILED|ERROR).*", log.read_text(), re.MULTILINE)
+        print(*(f"  {line}\n" for line in ends), sep="", end="", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

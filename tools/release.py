@@ -13,8 +13,6 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
-from email.message import Message
-from email.parser import Parser
 from pathlib import Path
 
 from packaging.metadata import Metadata
@@ -82,15 +80,11 @@ def check_metadata(files: list[Path]) -> None:
     for wheel in (file for file in files if file.suffix == ".whl"):
         with zipfile.ZipFile(wheel) as archive:
             (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-            text = archive.read(name)
-        metadata = Metadata.from_email(text, validate=True)
-        message: Message = Parser().parsestr(text.decode())
+            metadata = Metadata.from_email(archive.read(name), validate=True)
         relative = re.findall(r"\]\((?!https://|#)([^)]+)\)", metadata.description or "")
-        if str(metadata.version) != VERSION or message["Description-Content-Type"] != "text/markdown" or relative:
-            sys.exit(
-                f"{wheel.name}: version {metadata.version}, must be {VERSION}; relative links {relative}, must be none;"
-                f" description of type {message['Description-Content-Type']}, must be text/markdown"
-            )
+        found = (str(metadata.version), metadata.description_content_type, relative)
+        if found != (VERSION, "text/markdown", []):
+            sys.exit(f"{wheel.name}: version, type of the description, relative links: {found}")
 
 
 def check_installed(files: list[Path]) -> None:

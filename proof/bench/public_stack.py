@@ -65,7 +65,7 @@ def largest(found: Sequence[Measured]) -> dict[str, Measured]:
 class Row(NamedTuple):
     """What a region costs a day, in dollars, if all requests are of one kind."""
 
-    size: int
+    size: float
     """Bytes of the largest response."""
     compute: float
     """Of Lambda."""

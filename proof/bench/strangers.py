@@ -131,7 +131,7 @@ class Measured(NamedTuple):
     sent: Sent
     status: int
     media_type: str
-    size: int
+    size: float
     """Bytes of the response."""
     reads: float
     writes: float

@@ -14,19 +14,13 @@ from local.environment import isolate
 
 from .clients import CLIENTS, ChaosClient, minting
 from .events import EVENTS, LARGEST_BLOCK, Events
-from .history import Duplicate, History
+from .history import History
 from .proxy import BY_CHANCE
 from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
 
 INTEGERS = 100_000
-SINGLE = 5
-"""At least one integer in this many is minted by a request for a single one."""
-
 LONGEST = 3600
 """Seconds after which a run ends, whatever was minted."""
-
-SHOWN = 10
-"""Duplicates that are shown one by one."""
 
 FAULTS = (*BY_CHANCE, "kills", "coordinator")
 """`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
@@ -62,36 +56,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with minting(clients, stop):
                 if "kills" in options.faults:
                     killer.start()
-                _let_happen(events, options.events, options.integers, began)
+                enough = False
+                while not enough:  # rounds of all events, each in another order
+                    for name in random.sample(options.events, len(options.events)):
+                        events.happen(name)
+                        time.sleep(random.uniform(0, 1))
+                    time.sleep(0 if options.events else 1)
+                    enough = history.integers >= options.integers or time.monotonic() - began > LONGEST
             stack.proxy.faults.clear()
             problems += _reconciled(stack)
         except NotHealed as failure:
             problems.append(f"not healed: {failure}")
     duplicates = _report(events, time.monotonic() - began)
-    problems += events.problems
+    problems += events.problems + history.contradictions
     if history.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
-    if history.single < options.integers // SINGLE:
-        problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
     print(*problems, f"duplicates: {duplicates:,}", sep="\n")
-    return 1 if duplicates or problems or history.contradictions else 0
-
-
-def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
-    """Let every event happen, in rounds, each in another order, until enough was minted."""
-    random = events.random
-
-    def enough() -> bool:
-        return events.stack.history.integers >= integers and events.stack.history.single >= integers // SINGLE
-
-    while True:
-        for name in random.sample(names, len(names)):
-            events.happen(name)
-            time.sleep(random.uniform(0, 1))
-        if enough() or time.monotonic() - began > LONGEST:
-            return
-        if not names:
-            time.sleep(1)
+    return 1 if duplicates or problems else 0
 
 
 def _reconciled(stack: Stack) -> list[str]:
@@ -123,8 +104,7 @@ def _report(events: Events, seconds: float) -> int:
         f"failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
         f"faults: {_counts(proxy.injected)}",
-        f"requests: {history.requests:,}, "
-        f"of them {history.replays:,} that repeated an Idempotency-Key and got the same",
+        f"requests: {history.requests:,}, of them {history.replays:,} repeated an Idempotency-Key and got the same",
         f"failures: {kinds.total():,}: {_counts(kinds)}",
         f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
         f"skipped at most {max(events.skipped, default=0):,} integers",
@@ -134,8 +114,7 @@ def _report(events: Events, seconds: float) -> int:
         f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks; "
         f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
         *by_region(events),
-        *history.contradictions,
-        *map(_shown, duplicates[:SHOWN]),
+        *duplicates[:10],
         sep="\n",
     )
     return len(duplicates)
@@ -156,11 +135,6 @@ def by_region(events: Events) -> Iterator[str]:
             yield f"{region}: the machine was so busy that {late:,} mints had given up when DynamoDB answered"
         if failures > late and not struck:
             events.problems.append(f"{region}: nothing struck it, but clients saw failures: {_counts(kinds)}")
-
-
-def _shown(found: Duplicate) -> str:
-    mints = (f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in found.mints)
-    return f"{found.counter} {found.integer}: {'; '.join(mints)}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -32,6 +32,10 @@ class Duplicate(NamedTuple):
     integer: int
     mints: tuple[RecordedMint, ...]
 
+    def __str__(self) -> str:
+        mints = (f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in self.mints)
+        return f"{self.counter} {self.integer}: {'; '.join(mints)}"
+
 
 @dataclass
 class Restoration:
