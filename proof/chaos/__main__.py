@@ -100,8 +100,7 @@ def _report(events: Events, seconds: float) -> int:
     duplicates = history.duplicates(excepted)
     in_blocks = history.integers - history.single
     print(
-        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
-        f"failed: {_counts(stack.failed)}",
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator that failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
         f"faults: {_counts(proxy.injected)}",
         f"requests: {history.requests:,}, of them {history.replays:,} repeated an Idempotency-Key and got the same",

@@ -17,7 +17,7 @@ from threading import Event
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
 from .proxy import hot, outage, slow, unreachable
-from .stack import BULK, COUNTERS, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, lose, wait_until
+from .stack import BULK, COUNTERS, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, wait_until
 
 FEWEST = 3
 """The least number of regions in a layout."""
@@ -90,7 +90,7 @@ class Events:
         backup = before or self.stack.back_up(region, NAMES.counters_table)
         self._traffic_in([region], 1, 2)
         self.backups[region] = self.stack.back_up(region, NAMES.counters_table)
-        lose(self.stack.dynamodb(region), NAMES.counters_table)
+        self.stack.lose(region, NAMES.counters_table)
         self.stack.history.restorations.append(Restoration(region, time.monotonic()))
         self.stack.restore(region, backup)
         self._traffic_in([region], 0.3, 1)
@@ -144,7 +144,7 @@ class Events:
         backup = self.stack.back_up(HOME, NAMES.layouts_table)
         self.stack.deploy(regions=self._other_regions())
         self._traffic(0.2, 1)
-        lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
+        self.stack.lose(HOME, NAMES.layouts_table)
         self.stack.restore(HOME, backup)
         self.stack.reconcile()
         self.stack.deploy()
@@ -196,7 +196,7 @@ class Events:
             self.stack.failed["run of the coordinator"] += 1
 
     def _lost(self, region: str, table: str) -> str:
-        lose(self.stack.dynamodb(region), table)
+        self.stack.lose(region, table)
         self._traffic(0.2, 1.5)
         self.stack.deploy()
         self.stack.reconcile()

@@ -80,26 +80,17 @@ KILLS_EVERY = 1.0
 COORDINATORS = 0.05
 """The share of kills that hit the coordinator."""
 
-WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
-
 
 class Backup(NamedTuple):
-    """A table's description and items at a moment."""
+    """What creates a table again, and its items at a moment."""
 
     description: Mapping[str, Any]
     items: list[dict[str, Any]]
 
 
-def lose(client: "DynamoDBClient", table: str) -> None:
-    """Delete the table with all that is in it."""
-    client.delete_table(TableName=table)
-    client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig=WAIT)
-
-
 def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
     """Return the names of all tables that begin so."""
-    pages = client.get_paginator("list_tables").paginate()
-    return [name for page in pages for name in page["TableNames"] if name.startswith(prefix)]
+    return [name for name in client.list_tables()["TableNames"] if name.startswith(prefix)]
 
 
 class RunFailed(Exception):
@@ -125,10 +116,12 @@ class Stack:
     """The settings of the last deployment that was to succeed."""
     failed: Counter[str] = field(default_factory=Counter[str])
     """Deployments and runs that failed, by kind."""
-    done: int = 0
-    """Deployments and runs that succeeded."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
+
+    def lose(self, region: str, table: str) -> None:
+        """Delete a table with all that is in it. These servers have it gone at once."""
+        self.dynamodb(region).delete_table(TableName=table)
 
     def deploy(self, **settings: Any) -> None:
         """Deploy until it succeeds, or raise `NotHealed`. Settings that aren't given stay."""
@@ -200,10 +193,8 @@ class Stack:
                 self.failed[what] += 1
                 lines = said.splitlines()  # the message's first line, or the last one of a traceback
                 self.say(f"{what} failed: {lines[-1 if 'Traceback' in said else 0][:200]}")
-            else:
-                self.done += 1
-                if not said:
-                    return
+            if not said:
+                return
             time.sleep(0.2)
         raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
 
@@ -217,28 +208,21 @@ class Stack:
 
     def back_up(self, region: str, table: str) -> Backup:
         """Return a table as it is now."""
-        client = self.dynamodb(region)
-        description: Any = client.describe_table(TableName=table)["Table"]
-        pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
-        return Backup(description, [dict(item) for page in pages for item in page["Items"]])
+        client: Any = self.dynamodb(region)
+        described = client.describe_table(TableName=table)["Table"]
+        names = ("TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification")
+        items = client.scan(TableName=table, ConsistentRead=True)["Items"]
+        return Backup({name: described[name] for name in names if name in described}, items)
 
     def restore(self, region: str, backup: Backup) -> None:
         """Make a table of the same name, which must not exist, with what the backup holds.
 
         Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
         """
-        client, description = self.dynamodb(region), backup.description
-        table = description["TableName"]
-        client.create_table(
-            TableName=table,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=description["KeySchema"],
-            AttributeDefinitions=description["AttributeDefinitions"],
-            StreamSpecification=description.get("StreamSpecification", {"StreamEnabled": False}),
-        )
-        client.get_waiter("table_exists").wait(TableName=table, WaiterConfig=WAIT)
+        client: Any = self.dynamodb(region)
+        client.create_table(BillingMode="PAY_PER_REQUEST", **backup.description)
         for item in backup.items:
-            client.put_item(TableName=table, Item=item)
+            client.put_item(TableName=backup.description["TableName"], Item=item)
 
     def layouts(self) -> dict[str, Layout]:
         """Return every counter's present layout, as its register in the home region has it."""
@@ -313,7 +297,7 @@ def _tables_of_its_own(stack: Stack) -> Generator[None]:
     finally:
         _end_services()
         for region, table in found():
-            lose(stack.dynamodb(region), table)
+            stack.lose(region, table)
 
 
 def _end_services() -> None:
@@ -337,8 +321,6 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     sys.stdin.buffer.read()  # until the parent ends
     _end_services()
     shutil.rmtree(state_folder(), ignore_errors=True)

@@ -12,7 +12,7 @@ import pytest
 from local.aws_clients import Aws
 from local.paths import ROOT
 from proof.chaos.events import EVENTS
-from proof.chaos.stack import NAMES, REGIONS, lose, tables_of, wait_until
+from proof.chaos.stack import NAMES, REGIONS, tables_of, wait_until
 from tests.lambda_.coordinator_calls import make_table
 from tests.local.machine import HANGING, processes_of
 
@@ -143,7 +143,7 @@ def test_another_dynamodb_with_such_tables_is_refused(
         "CHAOS_DYNAMODB must have no tables of these names; delete them: eu-west-1 global-integers-dev-layouts\n"
     )
     assert tables_of(client, NAMES.prefix) == ["global-integers-dev-layouts"]
-    lose(client, "global-integers-dev-layouts")
+    client.delete_table(TableName="global-integers-dev-layouts")
     assert_nothing_left(tmp_path)
 
 
