@@ -61,16 +61,6 @@ def test_a_key_that_gets_another_answer_is_a_contradiction() -> None:
     history.replayed("a", (1,), (4,))
 
     assert history.contradictions == ["Idempotency-Key a: [1], then [4]"]
-    assert (history.requests, history.replays, history.integers) == (3, 2, 1)
-
-
-def test_a_pause_is_between_two_requests_at_one_url() -> None:
-    history = history_of((2, 3), (10,), range(1, 300_000, 3))
-    history.mints[1] = history.mints[1]._replace(ended=13.5)
-    history.got(RecordedMint("eu-west-1", "gateway", "invoices", (1,), 19, 20))
-
-    assert history.pauses("eu-west-1") == (3, 2.5)
-    assert (history.single, history.integers) == (2, 4), "the largest blocks count for nothing else"
 
 
 @pytest.mark.parametrize(
