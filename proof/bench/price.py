@@ -1,8 +1,7 @@
 """Print what a deployment costs a month if nobody calls it: `python -m proof.bench.price`.
 
 The program itself is run, for three regions: with its defaults, and with everything on, for callers who sign and for
-everybody. What it registers is counted and priced by `price_list.py`. The coordinator's metrics are counted in the
-lines that its own code writes. A month has thirty days.
+everybody. What it registers is counted and priced by `price_list.py`. A month has thirty days.
 
 Not counted: what AWS charges by use or by size, of which there is next to nothing (logs, storage, backups of tables,
 mails), and queries of the domain, which are free for aliases of API Gateway.
@@ -13,19 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
+from proof.bench import price_list, schedule  # puts `lambda` on the import path, for the import below
 
 # isort: split
-from coordinate.metrics import RunStatistics, documents
-from coordinate.protocol.run import RunResult, ScheduledRun, run
+from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD
 
 from components.domain.capacity import CHECKERS
 from components.names import ResourceNames
 from components.settings.args import SETTINGS
 from local.environment import isolate
-from proof.bench import price_list, schedule
 from proof.bench.figures import aligned
-from proof.bench.reconcile import StoreInMemory, reconciled
 from tests.components import aws_answers as aws  # what stands for AWS where the program is run without it
 from tests.components.recording import Deployment
 from tests.components.running import PREFIX, THREE, config, deploy
@@ -35,8 +31,8 @@ MONTH = schedule.DAYS * 86_400
 
 MILLION = 1_000_000
 
-HEALTH_SECONDS, HEALTH_UNITS = 0.005, 1
-"""What the function takes for a health check: seconds, and read units."""
+HEALTH_SECONDS = 0.005
+"""What the function takes for a health check, and a read unit."""
 
 MEMORY: int = SETTINGS["memory_size"].metadata["allowed"].default
 """Of the minting function, in MB."""
@@ -105,45 +101,24 @@ def month(deployment: Deployment) -> list[Item]:
     _, _, runs = schedule.month(counters=1, regions=len(THREE))
     each_run = sum(runs) / (MONTH / 60 / schedule.MINUTES)
     zones = {made.inputs["zoneId"] for made in deployment.of(aws.RECORD)}
+    (minutes,) = re.findall(r"rate\((\d+) minutes?\)", deployment.one(aws.RULE).inputs["scheduleExpression"])
+    thousand = MONTH / 60 / int(minutes) / 1000
+    dashboards = len(deployment.of(aws.DASHBOARD))
+    of_dashboards = dashboards * (len(OF_DASHBOARD) + len(OF_A_REGION) * len(deployment.outputs["regions"]))
     return [
-        Item("custom metrics", price_list.METRIC, len(metrics(deployment))),
+        Item("custom metrics", price_list.METRIC, len(OF_ALARMS) + of_dashboards),
         Item("alarms", price_list.ALARM, len(deployment.of(aws.ALARM))),
         Item("composite alarms", price_list.COMPOSITE_ALARM, len(deployment.of(aws.COMPOSITE))),
-        Item("dashboards", price_list.DASHBOARD, len(deployment.of(aws.DASHBOARD))),
-        Item("scheduled runs, thousand", each_run * 1000, _runs(deployment) / 1000),
-        *_keys(deployment),
+        Item("dashboards", price_list.DASHBOARD, dashboards),
+        Item("scheduled runs, thousand", each_run * 1000, thousand),
+        *_keys(deployment, thousand),
         *_health_checks(deployment),
         Item("hosted zones", price_list.HOSTED_ZONE, len(zones)),
     ]
 
 
-def metrics(deployment: Deployment) -> set[tuple[str, ...]]:
-    """Return namespace, name and dimensions of all metrics that the coordinator's runs make, in its own lines."""
-    (function,) = [made for made in deployment.of(aws.FUNCTION) if made.inputs["name"].endswith("-coordinate")]
-    variables: Mapping[str, str] = function.inputs["environment"]["variables"]
-    regions: list[str] = deployment.outputs["regions"]
-    now = schedule.NOW + 3600  # so that a rate is known
-    store = StoreInMemory(reconciled([*regions, "another"], 1, 0, schedule.NOW), regions[0], now)
-    statistics = RunStatistics(variables["STACK"], "schedule", RunResult(), dashboard="DASHBOARD" in variables)
-
-    SimulatedCoordinator(run(ScheduledRun(), "schedule", statistics.result)).finish(store.carry_out)
-    return {
-        (directive["Namespace"], metric["Name"], *(line[name] for name in names))
-        for line in documents(statistics, now, None)
-        for directive in line["_aws"]["CloudWatchMetrics"]
-        for names in directive["Dimensions"]
-        for metric in directive["Metrics"]
-    }
-
-
-def _runs(deployment: Deployment) -> float:
-    """Return how often the schedule runs the coordinator."""
-    (minutes,) = re.findall(r"rate\((\d+) minutes?\)", deployment.one(aws.RULE).inputs["scheduleExpression"])
-    return MONTH / 60 / int(minutes)
-
-
-def _keys(deployment: Deployment) -> Iterator[Item]:
-    """Yield what customers' keys cost, and what asks for them: each run, for each of the tables that it reads.
+def _keys(deployment: Deployment, runs: float) -> Iterator[Item]:
+    """Yield what customers' keys cost, and what asks for them: each run (thousands), for each table that it reads.
 
     DynamoDB keeps the key of a table for five minutes after its last use (KMS guide, "How DynamoDB uses AWS KMS").
     """
@@ -151,29 +126,25 @@ def _keys(deployment: Deployment) -> Iterator[Item]:
     read = (names.layouts_table, names.mirror_table, names.counters_table)
     tables = [made.inputs for made in deployment.of(aws.TABLE) if "serverSideEncryption" in made.inputs]
     keys = {table["serverSideEncryption"]["kmsKeyArn"] for table in tables}
-    requests = _runs(deployment) * sum(table["name"] in read for table in tables)
+    requests = runs * sum(table["name"] in read for table in tables)
     yield Item("KMS keys", price_list.KEY, len(keys))
-    yield Item("their requests, thousand", price_list.KEY_REQUEST * 1000, requests / 1000)
+    yield Item("their requests, thousand", price_list.KEY_REQUEST * 1000, requests)
 
 
 def _health_checks(deployment: Deployment) -> Iterator[Item]:
     """Yield what the health checks cost, and their requests: to the domain's APIs, its function and its table."""
     checks = [made.inputs for made in deployment.of(aws.HEALTH_CHECK)]
     requests = sum(CHECKERS * MONTH / check["requestInterval"] for check in checks) / MILLION
+    charged = [each for check in checks for each in (check["requestInterval"] == 10, check.get("measureLatency"))]
+    charged += [feature in check["type"] for check in checks for feature in ("HTTPS", "STR_MATCH")]
     http = bool(deployment.of(aws.HTTP_API))
     function = price_list.REQUEST + price_list.execution(HEALTH_SECONDS, MEMORY)
     yield Item("health checks", price_list.HEALTH_CHECK, len(checks))
-    yield Item("their features", price_list.HEALTH_CHECK_FEATURE, sum(map(_features, checks)))
+    yield Item("their features", price_list.HEALTH_CHECK_FEATURE, sum(map(bool, charged)))
     yield Item("their requests to REST APIs, million", price_list.REST_API_REQUEST * MILLION, requests * (not http))
     yield Item("their requests to HTTP APIs, million", price_list.HTTP_API_REQUEST * MILLION, requests * http)
     yield Item("of these, to functions, million", function * MILLION, requests)
-    yield Item("their read units, million", HEALTH_UNITS * price_list.READ_UNIT * MILLION, requests)
-
-
-def _features(check: Mapping[str, Any]) -> int:
-    """Return how many of a health check's features are charged."""
-    fast, tls, text = check["requestInterval"] == 10, check["type"].startswith("HTTPS"), "STR_MATCH" in check["type"]
-    return sum((fast, tls, text, bool(check.get("measureLatency"))))
+    yield Item("their read units, million", price_list.READ_UNIT * MILLION, requests)
 
 
 @cache
@@ -213,20 +184,16 @@ class Parts(NamedTuple):
     writes: float
 
 
-def _by_function(requests: int, seconds: float) -> Parts:
-    """Return what so many requests cost, each with one write."""
-    duration = requests * price_list.execution(seconds, MEMORY)
-    return Parts(requests * price_list.REQUEST, duration, requests * price_list.WRITE_UNIT)
-
-
 def million() -> Mapping[str, Parts]:
     """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`."""
-    leased = _by_function(MILLION, LEASED_SECONDS)
+    writes = MILLION * price_list.WRITE_UNIT
+    one, leased = (MILLION * price_list.execution(seconds, MEMORY) for seconds in (MINT_SECONDS, LEASED_SECONDS))
+    requests = MILLION * price_list.REQUEST
     return {
-        ONE: _by_function(MILLION, MINT_SECONDS),
-        LEASED: leased._replace(writes=leased.writes / 100),
-        BLOCK: _by_function(MILLION // 100, MINT_SECONDS),
-        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST, 0, MILLION * price_list.WRITE_UNIT),
+        ONE: Parts(requests, one, writes),
+        LEASED: Parts(requests, leased, writes / 100),
+        BLOCK: Parts(requests / 100, one / 100, writes / 100),
+        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST, 0, writes),
     }
 
 

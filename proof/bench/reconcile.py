@@ -26,6 +26,7 @@ from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
+from components.settings.aws_regions import partitions
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, history_text, issued_in, layouts_key
@@ -138,8 +139,6 @@ class StoreInMemory(Store):
 
 def regions_and_another(regions: int) -> list[str]:
     """Return so many regions, with the home region first, and one that has yet to join."""
-    from components.settings.aws_regions import partitions  # the measured process doesn't need it
-
     others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
     return [HOME, *others[:regions]]
 
