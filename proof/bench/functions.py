@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 from components.function import archive
 from components.settings.args import minting_environment
@@ -35,6 +34,8 @@ SUBJECTS = {
 }
 ENVIRONMENT = {"lease": {"LEASE": "100"}}
 QUERY = {"block": "count=100"}
+INTEGERS = {"empty": 0, "block": 100}
+"""How many a response has, if not one."""
 
 COLUMNS: Columns = {
     "start_ms": ("start ms", "{:.0f}"),
@@ -89,7 +90,7 @@ def measure(
 
         def run(subject: str) -> dict[str, float]:
             with _runtime(subject, Path(folder), more) as runtime:
-                return _measured(runtime, QUERY.get(subject, ""), requests, database)
+                return _measured(runtime, subject, requests, database)
 
         return measured({subject: partial(run, subject) for subject in subjects}, rounds)
 
@@ -111,26 +112,20 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
     return Runtime(folder, subject, "mint.handler.handler", variables=variables, python=str(PYTHON))
 
 
-def _measured(runtime: Runtime, query: str, requests: int, database: Database) -> dict[str, float]:
-    event = {**json.loads((OTHERS / "event.json").read_text()), "rawQueryString": query}
-    start, units, begun = runtime.start(), database.writes, time.perf_counter()
-    integers = _minted(runtime.invoke(event))
+def _measured(runtime: Runtime, subject: str, requests: int, database: Database) -> dict[str, float]:
+    event = {**json.loads((OTHERS / "event.json").read_text()), "rawQueryString": QUERY.get(subject, "")}
+
+    def ask(times: int) -> None:
+        for _ in range(times):
+            assert runtime.invoke(event)["statusCode"] == 200
+
+    start, writes, begun = runtime.start(), database.writes, time.perf_counter()
+    ask(1)
     first = time.perf_counter() - begun
-    integers += sum(_minted(runtime.invoke(event)) for _ in range(WARM_UP))
+    ask(WARM_UP)
     before, _ = runtime.usage()
-    integers += sum(_minted(runtime.invoke(event)) for _ in range(requests))
+    ask(requests)
     cpu, peak = runtime.usage()
     found = {"start_ms": start * 1e3, "first_ms": first * 1e3, "cpu_ms": (cpu - before) / requests * 1e3}
-    return found | {"peak_mb": peak} | ({"units": (database.writes - units) / integers} if integers else {})
-
-
-def _minted(response: Mapping[str, Any]) -> int:
-    """Return how many integers are in a response."""
-    assert response["statusCode"] == 200, response
-    match json.loads(response["body"]):
-        case {"integers": integers}:
-            return len(cast("list[int]", integers))
-        case {"integer": _} | int():
-            return 1
-        case _:
-            return 0
+    integers = (1 + WARM_UP + requests) * INTEGERS.get(subject, 1)
+    return found | {"peak_mb": peak} | ({"units": (database.writes - writes) / integers} if integers else {})

@@ -153,16 +153,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
         text = f"only these, separated by commas (default: {','.join(names)})"
-        parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)
-    return parser.parse_args(arguments)
-
-
-def _chosen(names: Sequence[str], text: str) -> list[str]:
-    chosen = [name for name in text.split(",") if name]
-    unknown = sorted({*chosen} - {*names})
-    if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
-    return chosen
+        parser.add_argument(option, type=lambda text: [*filter(None, text.split(","))], default=names, help=text)
+    options = parser.parse_args(arguments)
+    for chosen, names in ((options.events, EVENTS), (options.faults, FAULTS)):
+        if unknown := sorted({*chosen} - {*names}):
+            parser.error(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
+    return options
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def _with_region(parsed: Any, context: Any, **_: Any) -> None:
 def main() -> None:
     """Deploy, and print the outputs. An error's message ends it."""
     endpoint, stack, *overrides = sys.argv[1:]
+    config = configuration(stack, overrides)
     try:
-        name, config = project()["name"], configuration(stack, overrides)
-        outputs = deploy(name, stack, config, clients(endpoint), lambda _what, _type, _name: None)
+        outputs = deploy(project()["name"], stack, config, clients(endpoint), lambda _what, _type, _name: None)
     except LocalError as error:
         sys.exit(str(error))
     print(json.dumps(outputs))

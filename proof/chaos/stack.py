@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -118,6 +118,10 @@ class Stack:
     """Deployments and runs that failed, by kind."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
+
+    def tables(self) -> list[tuple[str, str]]:
+        """Return the region and name of each of its tables that is there."""
+        return [(region, table) for region in REGIONS for table in tables_of(self.dynamodb(region), NAMES.prefix)]
 
     def lose(self, region: str, table: str) -> None:
         """Delete a table with all that is in it. These servers have it gone at once."""
@@ -262,42 +266,25 @@ def running_stack(
     with (
         Proxy(random, by_chance, dynamodb) as proxy,
         tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder,
+        ExitStack() as ends,
     ):
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         command = [sys.executable, "-m", "proof.chaos.stack"]
         guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
-        try:
-            # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
-            started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
-            proxy.server = started.endpoint
-            running_gateway(proxy.url)
-            stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
-            with _tables_of_its_own(stack) if dynamodb else nullcontext():
-                yield stack
-        finally:
-            _end_services()
-            guard.communicate()  # it sees that its input has ended, and ends
-
-
-@contextmanager
-def _tables_of_its_own(stack: Stack) -> Generator[None]:
-    """Leave nothing in a DynamoDB that lives longer than the stack, and refuse one that has tables of these names.
-
-    They are those of another stack, or of a run that was killed.
-    """
-
-    def found() -> list[tuple[str, str]]:
-        return [(region, table) for region in REGIONS for table in tables_of(stack.dynamodb(region), NAMES.prefix)]
-
-    if there := found():
-        listed = ", ".join(f"{region} {table}" for region, table in there)
-        raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
-    try:
-        yield
-    finally:
-        _end_services()
-        for region, table in found():
-            stack.lose(region, table)
+        ends.callback(guard.communicate)  # it sees that its input has ended, and ends
+        ends.callback(_end_services)
+        # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
+        started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
+        proxy.server = started.endpoint
+        running_gateway(proxy.url)
+        stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
+        if dynamodb:  # it lives longer, so nothing is left there
+            if there := stack.tables():  # of another stack, or of a run that was killed
+                listed = ", ".join(f"{region} {table}" for region, table in there)
+                raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
+            ends.callback(lambda: [stack.lose(*table) for table in stack.tables()])
+            ends.callback(_end_services)
+        yield stack
 
 
 def _end_services() -> None:

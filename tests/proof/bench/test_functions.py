@@ -16,4 +16,5 @@ def test_every_subject_mints(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert {subject for subject, row in found.items() if "units" in row} == {*functions.SUBJECTS} - {"empty"}
     assert {found[subject]["units"] for subject in ("tutorial", "bare", "one")} == {1}
+    assert 0 < found["block"]["units"] < 0.02
     assert "ours ÷ by hand" in functions.table(found)
