@@ -130,15 +130,6 @@ def path(command: str) -> str | None:
     return shutil.which(command, path=os.pathsep.join((os.environ.get("PATH", ""), *SERVERS)))
 
 
-def as_root() -> list[str] | None:
-    """Return what runs a command as root without asking anybody, or None if nothing does."""
-    if os.geteuid() == 0:
-        return []
-    if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
-        return ["sudo", "-n"]
-    return None
-
-
 def install(programs: list[Program]) -> str | None:
     """Install programs by apt.
 
@@ -147,10 +138,10 @@ def install(programs: list[Program]) -> str | None:
     """
     if not shutil.which("apt-get"):
         return "there is no apt-get here"
-    prefix = as_root()
-    if prefix is None:
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if sudo and not (shutil.which("sudo") and subprocess.run([*sudo, "true"], capture_output=True).returncode == 0):
         return "only root may install, and sudo needs a password or is missing"
-    apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "DPkg::Lock::Timeout=300"]
+    apt = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "DPkg::Lock::Timeout=300"]
     subprocess.run([*apt, "update"])
     for program in programs:
         # Nothing that is installed is removed for a test, such as a MySQL server, which MariaDB's packages replace.
