@@ -12,21 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from proof.bench.strangers import (  # puts `lambda` on the import path, for the import below
-    AROUND,
-    ASKS,
-    BLOCKS,
-    BODIES,
-    CREATE,
-    ERRORS,
-    GRANT,
-    KINDS,
-    LONG,
-    REFUSED,
-    REGIONS,
-    Measured,
-    measured,
-)
+from proof.bench import price_list, strangers  # puts `lambda` on the import path, for the import below
+from proof.bench.strangers import Measured
 
 # isort: split
 import mint.counters
@@ -37,7 +24,6 @@ from components.gateway.templates import minted_template, refused_template
 from components.settings import PUBLIC_CONCURRENCY
 from global_integers_core.lattice import MAX_INTEGER
 from local.apigateway.rest_api import render
-from proof.bench import price_list
 from proof.bench.price import HEALTH_SECONDS
 from proof.bench.reconcile import HOME
 from proof.bench.schedule import MEMORY
@@ -82,17 +68,18 @@ def rows(kinds: Mapping[str, Measured]) -> dict[str, Row]:
     requests, granted = RATE * DAY, DAY / mint.grants.EVERY
     each, coordinator = requests * price_list.REQUEST, DAY * MEMORY * price_list.GB_SECOND
     made = dict[str, Row]()
-    for kind in KINDS:
+    for kind in strangers.KINDS:
         also = [(kinds[kind], float(requests))]
         compute = PUBLIC_CONCURRENCY * DAY * memory * price_list.GB_SECOND + each
-        metered = -(-LARGEST_BODY // METERED) if kind == BODIES else 1
+        metered = -(-LARGEST_BODY // METERED) if kind == strangers.BODIES else 1
         again = each + metered * requests * price_list.HTTP_API_REQUEST
-        if kind == CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
+        if kind == strangers.CREATE:  # each waits for the coordinator; what is refused is asked again after a minute
             again, compute = again + each, compute + PUBLIC_CONCURRENCY * coordinator + each
-            also.append((kinds[REFUSED], PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS))
-        if kind in (BLOCKS, ERRORS):  # a window that is used up is renewed, by one run of the coordinator at a time
+            also.append((kinds[strangers.REFUSED], PUBLIC_CONCURRENCY * DAY / mint.counters.FULL_SECONDS))
+        if kind in (strangers.BLOCKS, strangers.ERRORS):
+            # a window that is used up is renewed, by one run of the coordinator at a time
             compute += coordinator + granted * price_list.REQUEST
-            also += [(kinds[ASKS], granted), (kinds[GRANT], granted)]
+            also += [(kinds[strangers.ASKS], granted), (kinds[strangers.GRANT], granted)]
         used = [(most.units * times, most.logged * times * price_list.LOG) for most, times in also]
         data = requests * kinds[kind].size * price_list.DATA_OUT
         dynamodb, logs = map(sum, zip(*used, strict=True))
@@ -109,13 +96,13 @@ def apis(found: Sequence[Measured]) -> dict[str, Sequence[float]]:
     """
     usual = settings(config(HOME))
     rate, health = usual.api_gateway_rate, capacity(usual, HOME).health.rate
-    item = {"issued": {"N": str(MAX_INTEGER)}, "counter": {"S": LONG}}
+    item = {"issued": {"N": str(MAX_INTEGER)}, "counter": {"S": strangers.LONG}}
     bodies = (
-        render(minted_template(REGIONS[0]), {}, json.dumps({"Attributes": item})).text,
-        render(refused_template(REGIONS), {}, json.dumps({"__type": "ConditionalCheckFailedException"})).text,
+        render(minted_template(strangers.REGIONS[0]), {}, json.dumps({"Attributes": item})).text,
+        render(refused_template(strangers.REGIONS), {}, json.dumps({"__type": "ConditionalCheckFailedException"})).text,
     )
     headers = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 5\r\n"
-    size = AROUND + len(headers) + max(map(len, bodies))
+    size = strangers.AROUND + len(headers) + max(map(len, bodies))
     execution = price_list.execution(HEALTH_SECONDS, usual.memory_size) + price_list.REQUEST
     checked = max(each.size for each in found if each.sent.path == "/-/health")
     each = {
@@ -147,4 +134,4 @@ def tables_of_costs(found: Sequence[Measured]) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    print(*tables_of_costs(measured()), sep="\n", end="")
+    print(*tables_of_costs(strangers.measured()), sep="\n", end="")

@@ -19,19 +19,9 @@ from coordinate.protocol.model import MAX_PAST, DeploymentRecord, Register, desi
 from coordinate.protocol.plan import raised
 from coordinate.protocol.run import Delete, RunResult, ScheduledRun, run
 
-from proof.bench import price_list
+from proof.bench import price_list, reconcile
 from proof.bench.figures import aligned
-from proof.bench.reconcile import (
-    ABROAD,
-    AT_HOME,
-    HOME,
-    NAMES,
-    WINDOW,
-    StoreInMemory,
-    asked,
-    reconciled,
-    regions_and_another,
-)
+from proof.bench.reconcile import HOME, StoreInMemory, reconciled, regions_and_another
 from proof.simulation.expressions import size_of
 
 CASES = (
@@ -101,7 +91,7 @@ def month(counters: int, regions: int, past: int = 0, deleted: int = 0) -> tuple
                     region = getattr(operation, "region", HOME)
                     trips += 0 if region in connected else CONNECT
                     connected.add(region)
-                    longest = max(longest, trips * (AT_HOME if region == HOME else ABROAD))
+                    longest = max(longest, trips * (reconcile.AT_HOME if region == HOME else reconcile.ABROAD))
                 seconds += len(answers[-1]) * each * PARSE if scan else 0
                 units += (database.reads - read) * each
             seconds += longest
@@ -136,7 +126,7 @@ def grants_a_day() -> float:
     """Return how often a scheduled run raises the limit of a counter that uses the same every day."""
     daily, days, every = 1_000_000, 30, 60 * MINUTES
     register = Register("", "", 1, ("a",), ("",), 1, 1, 1, NOW)
-    record = DeploymentRecord("", "", 1, "", NOW, desired_state_of(json.dumps(asked(["a"], (), ""))))
+    record = DeploymentRecord("", "", 1, "", NOW, desired_state_of(json.dumps(reconcile.asked(["a"], (), ""))))
     granted = 0
     for second in range(0, 2 * days * 86_400, every):
         higher = raised(register, record, daily * second // 86_400, NOW + second)
@@ -151,9 +141,9 @@ def grant(regions: int) -> tuple[float, float, float]:
     database = reconciled(regions_and_another(regions), some, 0, NOW)
     store = StoreInMemory(database, HOME, NOW)
     for number in range(3):  # the first one writes the report
-        items = database.tables[HOME, NAMES["COUNTERS_TABLE"]].items
+        items = database.tables[HOME, reconcile.NAMES["COUNTERS_TABLE"]].items
         for name, item in items.items() if number == 2 else ():
-            used = int(item["issued"]["N"]) + WINDOW // 3 * regions
+            used = int(item["issued"]["N"]) + reconcile.WINDOW // 3 * regions
             items[name] = {**item, "issued": {"N": str(used)}}
         SimulatedCoordinator(run(ScheduledRun(), f"run {number}", RunResult())).finish(store.carry_out)
         taken.append((database.reads, database.writes, float(database.calls.total())))
