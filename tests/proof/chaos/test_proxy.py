@@ -1,10 +1,7 @@
 """The proxy, between the minting function's own client and the local AWS server."""
 
-import asyncio
-import http.client
-import json
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -20,7 +17,7 @@ from mint.table import CounterTable
 from local.aws_clients import Aws
 from proof.chaos.proxy import BY_CHANCE, Proxy, hot, outage, slow, unreachable
 from proof.chaos.stack import wait_until
-from proof.faulty_server import Fault, Request, Response, Server, json_response
+from proof.faulty_server import Fault
 from tests.lambda_.coordinator_calls import make_table
 from tests.local.machine import HANGING
 
@@ -133,29 +130,3 @@ def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: str) -
         assert proxy.injected == {"throttled": 6, "delayed": 1}  # three attempts each; the other item is only slow
         assert list(CounterTable(table, dynamodb).mint("orders").integers()) == [4]
     assert proxy.injected["delayed"] == 1, "minting isn't slow"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("request_of", "minted", "of_layouts"), [(increment, [[4]], False), (fence, [], True)])
-def test_what_happens_after_its_caller_has_hung_up_is_recorded(
-    request_of: Callable[[str], dict[str, object]], minted: list[list[int]], of_layouts: bool
-) -> None:
-    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
-    signed = {"Authorization": scope, "X-Amz-Target": "DynamoDB_20120810.UpdateItem"}
-
-    async def late(_: Request) -> Response:
-        while not proxy.requests[0].gone():
-            await asyncio.sleep(0.01)
-        return json_response({"Attributes": {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}})
-
-    with Server(late) as other, Proxy(Random(0), (), other.url) as proxy:
-        proxy.recording = True
-        caller = http.client.HTTPConnection(proxy.url.removeprefix("http://"))
-        caller.request("POST", "/", json.dumps(request_of("x-counters")), signed)
-        other.until(lambda: bool(other.requests))
-        caller.close()
-        assert wait_until(lambda: bool(proxy.given_up), HANGING)
-
-    assert "Credential=test/" in other.requests[0].headers["authorization"], "another DynamoDB gets one access key"
-    assert [list(write.integers) for write in proxy.writes] == minted
-    assert [(call.region, call.of_layouts) for call in proxy.given_up] == [(REGION, of_layouts)]
