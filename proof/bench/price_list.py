@@ -43,11 +43,6 @@ LOG = 0.50e-9
 """A byte of a log line."""
 
 
-def units(reads: float, writes: float) -> float:
-    """Return what DynamoDB's units cost."""
-    return reads * READ_UNIT + writes * WRITE_UNIT
-
-
 def execution(seconds: float, megabytes: int) -> float:
     """Return what an execution of a function costs by its duration. `REQUEST` is added to it."""
     return seconds * megabytes / 1024 * GB_SECOND

@@ -141,7 +141,7 @@ class Measured(NamedTuple):
     @property
     def units(self) -> float:
         """The price of what was read and written."""
-        return price_list.units(self.reads, self.writes)
+        return self.reads * price_list.READ_UNIT + self.writes * price_list.WRITE_UNIT
 
 
 def tables(counters: int = MAX_LIMIT + 1) -> CountingDatabase:
