@@ -18,6 +18,9 @@ from proof.bench import callers
 from proof.bench.figures import FILE, write
 from proof.bench.functions import SUBJECTS, measure, table
 
+REQUESTS, SECONDS = 1000, 3.0
+"""Requests to each function in each round; seconds for each of the client's rows."""
+
 SECURE = ("empty", "tutorial", "bare", "one")
 
 
@@ -25,18 +28,16 @@ def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m proof.bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: 9)")
-    parser.add_argument("--requests", type=int, default=1000, help="to each function in each round (default: 1000)")
-    parser.add_argument("--seconds", type=float, default=3, help="for each of the client's rows (default: 3)")
     parser.add_argument("--keep", action="store_true", help=f"write {FILE.relative_to(ROOT)}")
     options = parser.parse_args()
-    functions = measure(SUBJECTS, options.rounds, options.requests)
+    functions = measure(SUBJECTS, options.rounds, REQUESTS)
     print(table(functions), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         certificate, bundle = _certificates(Path(folder))
-        rounds, requests = options.rounds, options.requests
-        https = measure(SECURE, rounds, requests, certificate, SSL_CERT_FILE=bundle, AWS_CA_BUNDLE=bundle)
+        trusted = {"SSL_CERT_FILE": bundle, "AWS_CA_BUNDLE": bundle}
+        https = measure(SECURE, options.rounds, REQUESTS, certificate, **trusted)
     print(f"\nwith https\n{table(https)}", flush=True)
-    clients = callers.measure(max(1, options.rounds // 3), options.seconds)
+    clients = callers.measure(max(1, options.rounds // 3), SECONDS)
     print(f"\nthe client\n{callers.table(clients)}")
     if options.keep:
         write(subjects=functions, https=https, callers=clients)

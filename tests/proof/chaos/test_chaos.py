@@ -71,8 +71,7 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
     out = assert_minted(tmp_path, 3000, FAULTS)
 
     assert out.startswith("seed 12; 3,000 integers; events: restored_table, lost_layouts, cut_off; faults: cuts, ")
-    for line in ("requests: ", "failures: ", "faults: .* functions killed"):
-        assert re.search(f"^{line}", out, re.MULTILINE), line
+    assert re.search("^faults: .* functions killed", out, re.MULTILINE)
 
 
 @pytest.mark.long
