@@ -176,24 +176,19 @@ def table() -> str:
     return aligned(rows, names=True)
 
 
-class Parts(NamedTuple):
-    """What a million integers cost, in dollars."""
+def million() -> Mapping[str, tuple[float, float, float]]:
+    """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`.
 
-    requests: float
-    duration: float
-    writes: float
-
-
-def million() -> Mapping[str, Parts]:
-    """Return what a million integers cost, by the way in which they are minted, with the default of `memorySize`."""
+    It is dollars for requests, duration and writes.
+    """
     writes = MILLION * price_list.WRITE_UNIT
     one, leased = (MILLION * price_list.execution(seconds, MEMORY) for seconds in (MINT_SECONDS, LEASED_SECONDS))
     requests = MILLION * price_list.REQUEST
     return {
-        ONE: Parts(requests, one, writes),
-        LEASED: Parts(requests, leased, writes / 100),
-        BLOCK: Parts(requests / 100, one / 100, writes / 100),
-        GATEWAY: Parts(MILLION * price_list.REST_API_REQUEST, 0, writes),
+        ONE: (requests, one, writes),
+        LEASED: (requests, leased, writes / 100),
+        BLOCK: (requests / 100, one / 100, writes / 100),
+        GATEWAY: (MILLION * price_list.REST_API_REQUEST, 0, writes),
     }
 
 
