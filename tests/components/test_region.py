@@ -11,8 +11,8 @@ from components.region import cors, url_permissions
 from components.settings.rules import MAX_ACCOUNTS
 from tests.components.aws_answers import FUNCTION_URL, PERMISSION, STASH, TABLE
 from tests.components.recording import Deployment
-from tests.components.registrations import REGISTERED, renewed, short
-from tests.components.running import HOME, PREFIX, THREE, config, settings
+from tests.components.registrations import CONFIGURATIONS, REGISTERED, renewed, short
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
 
 
 @pytest.mark.parametrize("path", REGISTERED, ids=lambda path: path.stem)
@@ -22,8 +22,17 @@ def test_what_is_registered_is_in_its_file(path: Path) -> None:
     assert renewed(text) == text, "if that is meant: make fix, and read the difference"
 
 
-def test_one_provider_serves_all_regions(signed: Deployment) -> None:
-    assert [r.name for r in signed.resources if r.providers or r.type.startswith("pulumi:providers:")] == []
+GLOBAL = ("aws:iam/", "aws:route53/", "aws:budgets/", STASH)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_one_provider_serves_all_regions(name: str) -> None:
+    """So a resource that doesn't say its region is made in the provider's, which is the home region."""
+    made = [each for each in deploy(CONFIGURATIONS[name]).resources if each.custom]
+
+    assert [each.name for each in made if each.providers or each.type.startswith("pulumi:providers:")] == []
+    regional = [each for each in made if not each.type.startswith(GLOBAL)]
+    assert [each.name for each in regional if not each.inputs.get("region")] == []
 
 
 OTHERS = ("111122223333", "444455556666")
