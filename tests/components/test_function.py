@@ -30,18 +30,6 @@ def test_functions_run_on_the_newest_python_that_is_tested(functions: list[Regis
     assert {function.inputs["runtime"] for function in functions} == {f"python{newest}"}
 
 
-def test_errors_are_logged_and_a_successful_mint_isnt(functions: list[Registration]) -> None:
-    """Start, end and report lines are of the system's level INFO, which only JSON logs can leave out.
-
-    A line of the application without a level counts as INFO (guide, "Advanced logging controls"), as that of an error
-    that isn't caught.
-    """
-    for function in functions:
-        logging = function.inputs["loggingConfig"]
-        assert (logging["logFormat"], logging["systemLogLevel"]) == ("JSON", "WARN")
-        assert logging["applicationLogLevel"] == "INFO"
-
-
 def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functions: list[Registration]) -> None:
     for function in functions:
         role = function.inputs["role"].rpartition("/")[2]

@@ -10,7 +10,7 @@ import pytest
 from components.gateway import Gateway, templates
 from components.gateway import openapi as gateway_api
 from components.settings import settings_of
-from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, POLICY, REST_API, ROLE, STAGE, TOPIC
+from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, REST_API, STAGE, TOPIC
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
@@ -30,22 +30,6 @@ def body(deployment: Deployment, region: str) -> dict[str, Any]:
 
 def operations(deployment: Deployment, region: str) -> list[dict[str, Any]]:
     return [operation for methods in body(deployment, region)["paths"].values() for operation in methods.values()]
-
-
-@pytest.mark.parametrize("region", TWO)
-def test_its_role_may_update_the_regions_counters_only(leaving: Deployment, region: str) -> None:
-    role = leaving.one(ROLE, name=f"{PREFIX}-gateway-{region}")
-    (trusted,) = json.loads(role.inputs["assumeRolePolicy"])["Statement"]
-    policy = json.loads(leaving.one(POLICY, role=role.inputs["name"]).inputs["policy"])
-
-    assert trusted["Principal"] == {"Service": "apigateway.amazonaws.com"}
-    assert policy["Statement"] == [
-        {
-            "Effect": "Allow",
-            "Action": ["dynamodb:UpdateItem"],
-            "Resource": [f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/{PREFIX}-counters"],
-        }
-    ]
 
 
 @pytest.mark.parametrize("region", TWO)

@@ -6,20 +6,9 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 
 from components.plugin.__main__ import NAME, PROJECT, REPOSITORY, Package, linked
-from local.paths import ROOT
 from tools.generated import TOKEN, schema
-
-
-def test_every_setting_of_the_project_is_an_input() -> None:
-    settings = set(yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"])
-    component = schema()["resources"][TOKEN]
-
-    assert set(component["inputProperties"]) == settings | {"home", "prefix"}
-    assert component["requiredInputs"] == ["home", "regions"]
-    assert set(component["required"]) == set(component["properties"]) - {"domainUrl", "domainGatewayUrl", "records"}
 
 
 def test_every_input_and_output_is_described() -> None:

@@ -9,9 +9,7 @@ import yaml
 from components.settings.args import SETTINGS, Range
 from global_integers_core.names import camel
 from local.paths import ROOT
-from tests.components.aws_answers import (
-    STASH,
-)
+from tests.components.aws_answers import STASH
 from tests.components.recording import Deployment
 from tests.components.registrations import described
 from tests.components.running import HOME, PROJECT, config, deploy, refusals, settings
@@ -74,10 +72,6 @@ NEEDED: dict[str, dict[str, Any]] = {
 """Settings that change nothing, or are refused, without another one."""
 
 
-def test_the_project_is_the_one_that_these_tests_run() -> None:
-    assert yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
-
-
 def test_only_the_regions_must_be_configured() -> None:
     """The engine asks every stack for a key that is declared without a default."""
     assert set(SCHEMA) - set(DEFAULTS) == {"regions"}
@@ -104,20 +98,6 @@ def test_a_setting_changes_what_is_deployed(key: str) -> None:
     if type(value) is int:
         inputs = (each for place, made in after.items() for each in made.items() - before.get(place, {}).items())
         assert any(re.search(rf"(?<![\w.]){value}(?![\w.])", text) for _, text in inputs)
-
-
-def test_the_program_knows_the_declared_settings_and_no_others() -> None:
-    (line,) = refusals(config(HOME, nonesuch=1))
-
-    assert line.partition("known are ")[2].split(", ") == sorted(SCHEMA)
-
-
-def test_every_setting_is_described_and_has_its_type() -> None:
-    types = {"array": list, "string": str, "integer": int, "boolean": bool, "object": dict}
-
-    for key, entry in SCHEMA.items():
-        assert len(entry["description"]) > 20, key
-        assert type(entry.get("default", ["eu-west-1"])) is types[entry["type"]], key
 
 
 @pytest.mark.slow
