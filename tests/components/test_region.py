@@ -11,7 +11,7 @@ from components.region import cors, url_permissions
 from components.settings.rules import MAX_ACCOUNTS
 from tests.components.aws_answers import FUNCTION_URL, PERMISSION, STASH, TABLE
 from tests.components.recording import Deployment
-from tests.components.registrations import CONFIGURATIONS, REGISTERED, renewed, short
+from tests.components.registrations import CONFIGURATIONS, REGISTERED, SHOWN, renewed, short
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
 
 
@@ -22,6 +22,7 @@ def test_what_is_registered_is_in_its_file(path: Path) -> None:
     assert renewed(text) == text, "if that is meant: make fix, and read the difference"
 
 
+GONE = "us-west-2"
 GLOBAL = ("aws:iam/", "aws:route53/", "aws:budgets/", STASH)
 
 
@@ -131,3 +132,20 @@ def test_tables_are_protected_unless_it_is_turned_off(signed: Deployment, public
         assert [table.inputs["deletionProtectionEnabled"] for table in deployment.of(TABLE)] == [protected] * 8
         assert [table.protect for table in deployment.of(TABLE)] == [protected] * 8
     assert {resource.type for resource in signed.resources if resource.protect} == {TABLE, STASH}
+
+
+def test_only_tables_of_a_region_that_leaves_lose_protection(leaving: Deployment) -> None:
+    for table in leaving.of(TABLE):
+        protected = table.inputs["region"] != GONE
+        assert (table.protect, table.inputs["deletionProtectionEnabled"]) == (protected, protected)
+
+
+@pytest.mark.slow
+def test_a_region_that_leaves_keeps_all_that_it_had(leaving: Deployment) -> None:
+    before = {made.urn: made for made in deploy(config(*THREE, GONE, **{**SHOWN, "leaving": []})).resources}
+
+    missing = [before.pop(urn).name for urn in {*before} - {made.urn for made in leaving.resources}]
+    assert [name for name in missing if f"monitoring-{GONE}" not in name] == [
+        f"integers-coordinator-{HOME}-check-{GONE}"
+    ]
+    assert {*before} == {made.urn for made in leaving.resources}
