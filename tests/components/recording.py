@@ -10,6 +10,31 @@ from local.engine.program import Registration, Skipped
 
 from .aws_answers import GET_ZONE, INVOCATION, STASH, TABLE, answers
 
+TOKEN, FOLLOWED = "8f14e45f/0", "c9f0f895/1"
+
+
+def recorded(
+    desired: Mapping[str, Any], *, reconciled: bool = True, token: str = TOKEN, number: int = 4, term: int = 1
+) -> dict[str, Any]:
+    """Return the record of a deployment, as the coordinator writes it. If it was killed, there is no report."""
+    report: dict[str, Any] = {
+        "counters": {"orders": {"epoch": 3, "base": 1}},
+        "pending": [],
+        "windows": {"orders": 3000},
+    }
+    return {
+        "counter": {"S": RECORD_KEY},
+        "layoutsId": {"S": "id"},
+        "token": {"S": token},
+        "number": {"N": str(number)},
+        "follows": {"S": FOLLOWED},
+        "term": {"N": str(term)},
+        "requested": {"N": "1794000000"},
+        "desired": {"S": json.dumps(desired)},
+        "reconciled": {"BOOL": reconciled},
+        "report": {"S": json.dumps(report if reconciled else {})},
+    }
+
 
 @dataclass
 class Deployment:

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,7 +143,8 @@ def test_only_tables_of_a_region_that_leaves_lose_protection(leaving: Deployment
 
 @pytest.mark.slow
 def test_a_region_that_leaves_keeps_all_that_it_had(leaving: Deployment) -> None:
-    before = {made.urn: made for made in deploy(config(*THREE, GONE, **{**SHOWN, "leaving": []})).resources}
+    more: dict[str, Any] = {**SHOWN, "leaving": []}
+    before = {made.urn: made for made in deploy(config(*THREE, GONE, **more)).resources}
 
     missing = [before.pop(urn).name for urn in {*before} - {made.urn for made in leaving.resources}]
     assert [name for name in missing if f"monitoring-{GONE}" not in name] == [

@@ -9,7 +9,7 @@ import pytest
 from local.engine.program import Registration, run_program
 from local.paths import ROOT
 from tests.components.aws_answers import POLICY, ROLE, STASH, TABLE, TABLE_POLICY
-from tests.components.recording import Aws, Deployment
+from tests.components.recording import Aws, Deployment, recorded
 from tests.components.running import HOME, PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
 NEW = "eu-west-1"
@@ -18,18 +18,9 @@ THIRD = "us-west-2"
 Items = dict[tuple[str, str, str], Mapping[str, Any] | str]
 
 
-def record(home: str, *, term: int = 1, number: int = 4, token: str = "") -> dict[str, Any]:
+def record(home: str, *, term: int = 1, number: int = 4) -> dict[str, Any]:
     asked = json.loads(deploy(config(*THREE, home=home)).reconcile().inputs["input"])["desired"]
-    return {
-        "token": {"S": token or f"token of {home}"},
-        "number": {"N": str(number)},
-        "follows": {"S": ""},
-        "requested": {"N": "1794000000"},
-        "desired": {"S": json.dumps({**asked, "window": 1})},
-        "reconciled": {"BOOL": True},
-        "report": {"S": json.dumps({"counters": {"integers": {"epoch": 3, "base": 1}}})},
-        "term": {"N": str(term)},
-    }
+    return recorded({**asked, "window": 1}, token=f"token of {home}", number=number, term=term)
 
 
 def home(region: str, term: int, *others: str) -> dict[str, Any]:
@@ -61,6 +52,12 @@ STARTED: Items = {**STANDS, **KNOWN, (HOME, "layouts", "/admitted"): home(NEW, 2
 ADMITTED: Items = {**STARTED, (NEW, "layouts", "/deployment"): record(NEW, term=2, number=5)}
 CLAIM = home(NEW, 2, HOME, NEW)
 BOTH: Items = {(HOME, "layouts", "/admitted"): CLAIM, (NEW, "layouts", "/admitted"): CLAIM}
+LATER: Items = {
+    (NEW, "layouts", "/admitted"): home(HOME, 3),
+    (NEW, "layouts", "/deployment"): record(NEW, term=2, number=7),
+    (HOME, "layouts", "/deployment"): record(HOME, term=3, number=9),
+    **{(each, "receipts", "/home"): home(HOME, 3) for each in THREE},
+}
 
 CASES: dict[str, tuple[Items, str, str]] = {
     "it is on record in the regions": ({**STANDS, **KNOWN}, NEW, HOME),
@@ -71,6 +68,7 @@ CASES: dict[str, tuple[Items, str, str]] = {
     "a move was killed, and now there is a third home": (ADMITTED, THIRD, NEW),
     "a move was killed when it had claimed both, and is repeated": ({**STANDS, **KNOWN, **BOTH}, NEW, HOME),
     "and no region has the home on record": ({**STANDS, (NEW, "layouts", "/admitted"): CLAIM}, NEW, HOME),
+    "the new home has an older record of its own": (LATER, NEW, HOME),
     "the former home is lost": (KNOWN, NEW, ""),
     "nothing is deployed": ({}, NEW, ""),
 }
@@ -83,18 +81,6 @@ def test_the_deployment_follows_the_record_of_the_former_home(name: str) -> None
 
     own = f"token of {to}" if (to, "layouts", "/deployment") in items else ""
     assert follows(deployment) == (f"token of {former}" if former else own)
-
-
-def test_the_last_record_counts() -> None:
-    """A home that was left before may have an older one of its own."""
-    items: Items = {
-        (NEW, "layouts", "/admitted"): home(HOME, 3),
-        (NEW, "layouts", "/deployment"): record(NEW, term=2, number=7),
-        (HOME, "layouts", "/deployment"): record(HOME, term=3, number=9),
-        **{(each, "receipts", "/home"): home(HOME, 3) for each in THREE},
-    }
-
-    assert follows(moved(items)[0]) == f"token of {HOME}"
 
 
 def test_everything_of_the_new_home_is_made_beside_the_former_one() -> None:
