@@ -18,7 +18,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from global_integers import AsyncIntegers, CannotSign, Integers, Refused
+from global_integers import AsyncIntegers, CannotSign, Integers
 
 from tests.client.region_proxies import DOMAIN_URL, HOST, PATIENT
 
@@ -181,18 +181,6 @@ def test_an_open_domain_gets_no_signature(signed_domain: Callable[..., SignedDom
         assert integers.next() == 1
 
     assert not any(signed for _, signed in opened.signed)
-
-
-def test_whoever_does_not_sign_is_refused(signed_domain: Callable[..., SignedDomain]) -> None:
-    closed = signed_domain(closed=True)
-    with (
-        Integers(DOMAIN_URL, sign=False, http=closed.client, **PATIENT) as integers,
-        pytest.raises(Refused, match="Missing Authentication Token") as refused,
-    ):
-        integers.next()
-    assert "The request wasn't signed" in refused.value.hints[0]
-
-    assert closed.signed == [(HOST, False)]
 
 
 def test_without_awscrt_it_says_what_to_install(

@@ -192,7 +192,6 @@ ADVICE = "; only the key's region can return its integer again"
 @pytest.mark.parametrize(
     ("message", "key", "answers"),
     [
-        ("counter 'x': no region succeeded within 5 s:", None, [BUSY]),
         (f"counter 'x': no region succeeded within 5 s{ADVICE}", "k", [BUSY]),
         ("counter 'x': no region succeeded within 5 s:", "k", [BUSY, BUSY]),
         ("counter 'x': no region succeeded within 5 s:", None, [ABSENT, BUSY]),
@@ -223,14 +222,6 @@ def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
     assert scene.regions.max_block == 100
     scene.now += 601
     assert scene.regions.max_block == 100_000
-
-
-def test_a_key_is_for_one_count_however_much_a_request_may_ask_for() -> None:
-    scene = Scene(a=[failure(FailureKind.WRONG, 422, available=100, max_block=100)])
-
-    with pytest.raises(Refused, match="422"):
-        scene.run(api.mint("", 1000, "k"))
-    assert scene.counts == [1000]
 
 
 def test_what_may_help_is_said_once() -> None:

@@ -39,7 +39,7 @@ from local.paths import ROOT
 from proof.faulty_server import Fault, Request
 from tests.client.clients import Clock, EventRecorder, Lines, Tasks, in_a_child, wait_for_background
 from tests.client.interrupted import RETURN
-from tests.client.region_proxies import DOMAIN_URL, FAULTS, HANG, HOST, PATIENT, Failure, Names, RegionProxy, to_mint
+from tests.client.region_proxies import DOMAIN_URL, FAULTS, HANG, HOST, PATIENT, Names, RegionProxy, to_mint
 from tests.local.callers import allowing, user
 from tests.local.machine import Machine
 
@@ -99,22 +99,6 @@ def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies:
         assert [proxy.mints for proxy in proxies.values()] == [0, 1, 2]
 
 
-def test_a_region_that_fails_is_not_noticed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    near = proxies["us-east-1"]
-    faults: list[Failure] = [fault for fault in FAULTS if fault != "hang"]
-    minted: list[int] = []
-    for fault in faults:
-        seen = EventRecorder()
-        near.recover()
-        with client(urls, observer=seen, **FIRST) as integers:
-            minted.append(integers.next())
-            near.fail(fault)
-            minted += [integers.next() for _ in range(3)]
-        assert {event.failed for event in seen.of(FailedOver)} == {"us-east-1"}, fault
-
-    assert len(set(minted)) == len(minted)
-
-
 def another_counters(body: bytes) -> bytes:
     return body.replace(b'"orders"', b'"tickets"')
 
@@ -161,27 +145,21 @@ def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
             integers.owner(1, "orders")
 
 
-def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
-    key = f"lost-{os.getpid()}-{client.__name__}"
-    proxy = proxies[order_of(key, urls)[0]]
+class Duck:
+    """An HTTP client that is none of httpx's own, but has what is needed of one."""
 
-    def repair(event: Event) -> None:
-        if isinstance(event, Requested) and event.failure:
-            proxy.recover()
+    def __init__(self, http: Any) -> None:
+        self._http = http
 
-    with client(urls, observer=repair, **PATIENT) as integers:
-        proxy.fail("cut after")
-        minted = integers.next(key=key)
-
-        assert proxy.mints > 1
-        assert integers.next(key=key) == minted
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._http, name)
 
 
 def mocked(client: Client, respond: Callable[[httpx.Request], httpx.Response], **options: Any) -> Any:
     """Return a client of one region, whose responses are made up."""
     options["transport"] = httpx.MockTransport(respond)
-    http = (lambda: httpx.AsyncClient(**options)) if client is Tasks else (lambda: httpx.Client(**options))
-    return client({"eu-west-1": "http://eu-west-1.test/"}, http=http, **PATIENT)
+    made = httpx.AsyncClient if client is Tasks else httpx.Client
+    return client({"eu-west-1": "http://eu-west-1.test/"}, http=lambda: Duck(made(**options)), **PATIENT)
 
 
 def test_an_http_client_of_ones_own_keeps_its_authorization(client: Client) -> None:
@@ -198,7 +176,7 @@ def test_an_http_client_of_ones_own_keeps_its_authorization(client: Client) -> N
     assert seen == ["Basic dXNlcjpzZWNyZXQ="]
 
 
-def test_an_http_client_that_can_not_be_made_is_the_callers_error(client: Client, direct: Urls) -> None:
+def test_an_http_client_that_does_not_do_is_the_callers_error(client: Client, direct: Urls) -> None:
     def fail() -> Any:
         raise LookupError("as the test says")
 
@@ -206,27 +184,6 @@ def test_an_http_client_that_can_not_be_made_is_the_callers_error(client: Client
         for call in (integers.next, integers.health):
             with pytest.raises(LookupError, match="as the test says"):
                 call()
-
-
-class Duck:
-    """An HTTP client that is none of httpx's own, but has what is needed of one."""
-
-    def __init__(self, http: Any) -> None:
-        self._http = http
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._http, name)
-
-
-def test_an_http_client_need_not_be_httpxs_own(client: Client, direct: Urls) -> None:
-    def make() -> Any:
-        return Duck(httpx.AsyncClient() if client is Tasks else httpx.Client())
-
-    with client(direct, http=make, **PATIENT) as integers:
-        assert integers.next() >= 1
-
-
-def test_an_http_client_of_the_other_kind_is_refused(client: Client, direct: Urls) -> None:
     wrong, right = (httpx.Client, httpx.AsyncClient) if client is Tasks else (httpx.AsyncClient, httpx.Client)
     with client(direct, http=wrong, **PATIENT) as integers, pytest.raises(TypeError) as error:
         integers.next()
@@ -732,28 +689,21 @@ def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxie
         assert integers.next(key="k") == integers.next(key="k")
 
 
-def test_after_a_region_has_left_the_domain_is_asked_again(names: Names, proxies: RegionProxies) -> None:
-    names.hosts[HOST] = proxies["eu-west-1"].url
-    with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
-        integers.next()
-        proxies["us-east-1"].fail("410")
-        integers.next()
-        integers.next()
-
-        assert names.paths(HOST) == ["/-/status", "/-/status"]
-
-
-def test_while_the_domain_fails_known_regions_go_on(
-    names: Names, proxies: RegionProxies, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("leads", ["eu-west-1", "us-east-1"], ids=["it responds", "it fails, too"])
+def test_after_a_region_has_left_the_domain_is_asked_again(
+    names: Names, proxies: RegionProxies, leads: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    names.hosts[HOST] = proxies["us-east-1"].url
     with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
         integers.next()
-        proxies["us-east-1"].fail("410")  # the domain leads there too
-        integers.next()
+        names.hosts[HOST] = proxies[leads].url
+        proxies["us-east-1"].fail("410")
         with caplog.at_level(logging.WARNING):
             assert integers.next()
+            assert integers.next()
 
-    assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
+        assert names.paths(HOST)[:2] == ["/-/status", "/-/status"]
+    assert ("its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text) == (leads == "us-east-1")
 
 
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:

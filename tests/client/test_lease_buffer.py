@@ -87,47 +87,33 @@ def test_a_block_lasts_some_seconds() -> None:
     assert 100 <= supply.sizes[-1] <= 250
 
 
-@pytest.mark.parametrize("size", [10, 1000])
-def test_the_next_block_is_fetched_ahead(size: int) -> None:
+@pytest.mark.parametrize(("size", "ahead"), [(9, False), (10, True), (1000, True)])
+def test_the_next_block_is_fetched_ahead_unless_it_is_small(size: int, ahead: bool) -> None:
     buffer = filled(size)
 
     assert not buffer.is_low
     buffer.take_many(size // 10)
     assert not buffer.is_low
     buffer.take_many(1)
-    assert buffer.is_low
+    assert buffer.is_low == ahead
     assert buffer.left == size - size // 10 - 1
     turns = [FetchTurn(next(CALLERS), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
-    assert [turn.size > 0 for turn in turns] == [True, False], "once"
+    assert [turn.size > 0 for turn in turns] == [ahead, False], "once"
 
 
-def test_small_blocks_are_not_fetched_ahead() -> None:
-    buffer = filled(9)
-    buffer.take_many(1)
-
-    assert not buffer.is_low
-
-
-def test_what_is_left_after_the_lifetime_is_dropped() -> None:
+@pytest.mark.parametrize(("seconds", "most"), [(60, 2), (-1, 1000)], ids=["it is over", "the clock was set back"])
+def test_what_is_left_after_the_lifetime_is_dropped(seconds: int, most: int) -> None:
     clock = Clock()
     buffer = filled(100, clock=clock)
     assert buffer.take_many(1) == [1]
-    clock.now += 60
+    clock.now += seconds
 
     turn = FetchTurn(next(CALLERS), Bell())
     buffer.begin(turn)
     assert turn.integer == 0
-    assert 1 <= turn.size <= 2, "what was used of it is all that is wanted"
-
-
-def test_a_clock_that_was_set_back_ends_the_lease() -> None:
-    clock = Clock()
-    buffer = filled(100, clock=clock)
-    clock.now -= 1
-
-    assert buffer.take_many(1) == []
+    assert 1 <= turn.size <= most, "what was used of it is all that is wanted"
 
 
 def test_many_are_taken_from_memory() -> None:

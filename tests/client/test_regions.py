@@ -134,6 +134,8 @@ def test_a_single_region_is_not_measured() -> None:
     assert Regions(["a"]).to_check() == []
     assert Regions(["a"]).known("a") == "not measured"
     assert Regions(["a", "b"]).to_check() == ["a", "b"]
+    for known in (Regions(["a"]), Regions(NAMES, prefer="far")):
+        assert known.wait_for_first(Bell) is None, "nobody waits for what isn't measured, or is preferred"
 
 
 def test_a_health_check_says_how_a_region_is() -> None:
@@ -156,11 +158,6 @@ def test_calls_wait_until_a_region_is_healthy_or_all_failed(answers: dict[str, o
 
     assert bell.rung
     assert known.wait_for_first(Bell) is None
-
-
-def test_with_a_single_or_preferred_region_nobody_waits() -> None:
-    for known in (Regions(["a"]), Regions(NAMES, prefer="far")):
-        assert known.wait_for_first(Bell) is None
 
 
 def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
