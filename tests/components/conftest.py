@@ -1,7 +1,14 @@
 """Deployments that many tests look at; each is run once a process."""
 
+from collections.abc import Generator
+from pathlib import Path
+
 import pytest
 
+from local.apigateway import GATEWAY
+from local.aws_clients import Aws
+from local.domain import DOMAIN
+from local.server import aws_server
 from tests.components.recording import Deployment
 from tests.components.registrations import CONFIGURATIONS
 from tests.components.running import HOME, THREE, config, deploy
@@ -54,3 +61,14 @@ def elsewhere() -> Deployment:
 def one() -> Deployment:
     """One region, the home region."""
     return deploy(config(HOME))
+
+
+@pytest.fixture
+def local_aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Aws]:
+    """A local server of a test's own, since what it deploys is protected."""
+    folder = tmp_path / "local"
+    folder.mkdir()
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder))
+    yield Aws(aws_server.start(0).endpoint)
+    for service in (DOMAIN, GATEWAY, aws_server.SERVICE):
+        service.stop()

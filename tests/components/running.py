@@ -35,25 +35,20 @@ def config(*regions: str, home: str = HOME, **more: object) -> dict[str, str]:
 
 
 def deploy(
-    config: Mapping[str, str],
-    *,
-    stack: str = STACK,
-    preview: bool = False,
-    program: Callable[[], None] = main,
-    aws: Aws | None = None,
+    config: Mapping[str, str], *, stack: str = STACK, program: Callable[[], None] = main, aws: Aws | None = None
 ) -> Deployment:
     """Run the program to its end.
 
     What `__main__.py` makes of a configuration is kept, since many tests look at the same: don't change it.
     """
     if aws is None and program is main:
-        return _deployed(tuple(config.items()), stack, preview)
-    return _finished(config, stack, program, aws or Aws(preview=preview))
+        return _deployed(tuple(config.items()), stack)
+    return _finished(config, stack, program, aws or Aws())
 
 
 @cache
-def _deployed(config: tuple[tuple[str, str], ...], stack: str, preview: bool) -> Deployment:
-    return _finished(dict(config), stack, main, Aws(preview=preview))
+def _deployed(config: tuple[tuple[str, str], ...], stack: str) -> Deployment:
+    return _finished(dict(config), stack, main, Aws())
 
 
 def _finished(config: Mapping[str, str], stack: str, program: Callable[[], None], aws: Aws) -> Deployment:

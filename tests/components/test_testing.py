@@ -3,9 +3,8 @@
 import gc
 import re
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextvars import copy_context
-from pathlib import Path
 from typing import Any, cast
 
 import pulumi
@@ -16,12 +15,9 @@ from components import GlobalIntegers, GlobalIntegersArgs
 from components.settings import SettingsError
 from components.testing import Mocks
 from global_integers_core.names import camel
-from local.apigateway import GATEWAY
 from local.aws_clients import Aws
-from local.domain import DOMAIN
 from local.engine import deploy
 from local.engine.program import _event_loop, _finished
-from local.server import aws_server
 
 pytestmark = pytest.mark.filterwarnings(
     # Pulumi's threads leave their loops open. Where one is collected after its own sockets, it can't be closed either.
@@ -175,19 +171,6 @@ def test_a_zone_is_found_by_its_id_once_it_is_named() -> None:
     assert run(mocks, lambda: shop(hosted_zone=zone, **settings)["domainUrl"]) == "https://integers.example.com/"
 
 
-@pytest.fixture
-def local_aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Aws]:
-    """A local server of its own."""
-    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path))
-    yield Aws(aws_server.start(0).endpoint)
-    for service in (DOMAIN, GATEWAY, aws_server.SERVICE):
-        service.stop()
-
-
-def ignore(_event: str, _kind: str, _name: str) -> None:
-    """Report nothing."""
-
-
 def form(value: Any) -> Any:
     """Return a value with `URL` for each URL, whose host differs between AWS and this machine."""
     match value:
@@ -210,7 +193,7 @@ def test_the_outputs_are_those_of_a_deployment(local_aws: Aws) -> None:
         for name, output in shop(**settings).items():
             pulumi.export(name, output)
 
-    deployed = deploy("shop", "test", {}, local_aws, ignore, program)
+    deployed = deploy("shop", "test", {}, local_aws, lambda _event, _kind, _name: None, program)
     mocked = run(Mocks(), lambda: shop(**settings))
 
     assert [set(record) for record in mocked.pop("records")] == [set(record) for record in deployed.pop("records")]

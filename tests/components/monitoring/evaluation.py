@@ -7,8 +7,7 @@ are several readings, and what an alarm does must not depend on which is right.
 """
 
 import operator
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -55,13 +54,12 @@ class Series:
 class Reading(NamedTuple):
     """How AWS's documents may be understood."""
 
-    further: int = 2
+    further: int
     """How many periods before an alarm's own are looked at where data are missing."""
-    dynamodb_ignores: bool = False
+    dynamodb_ignores: bool
     """Whether missing data of AWS/DynamoDB keep an alarm as it was, whatever it says."""
 
 
-LIKELY = Reading()
 READINGS = [Reading(*each) for each in product((0, 1, 2, 5), (False, True))]
 
 
@@ -91,29 +89,19 @@ class AlarmData:
         return cls(metric, statistic, asked["period"], filled)
 
 
-def history(alarm: Input, series: Series, minutes: int, *, start: int = 0, reading: Reading = LIKELY) -> list[str]:
-    """Return the state at every minute of an alarm that is made at `start`."""
-    states = ["INSUFFICIENT_DATA"]
-    for minute in range(start, minutes + 1):
-        states.append(_state(alarm, series, minute * MINUTE, states[-1], reading))
-    return states[1:]
-
-
-def histories(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> list[list[str]]:
-    """Return what `history` returns, by every reading."""
-    return [history(alarm, series, minutes, start=start, reading=reading) for reading in READINGS]
+def histories(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> Iterator[list[str]]:
+    """Return the state at every minute of an alarm that is made at `start`, by every reading."""
+    for reading in READINGS:
+        states = ["INSUFFICIENT_DATA"]
+        for minute in range(start, minutes + 1):
+            states.append(_state(alarm, series, minute * MINUTE, states[-1], reading))
+        yield states[1:]
 
 
 def fires(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> bool:
     """Return whether an alarm goes off, which must be the same by every reading."""
     (found,) = {"ALARM" in states for states in histories(alarm, series, minutes, start=start)}
     return found
-
-
-def composite(rule: str, states: Mapping[str, str]) -> str:
-    """Return the state of a composite alarm whose rule is `ALARM("a") OR ALARM("b") …`, by those of its alarms."""
-    assert re.fullmatch(r'ALARM\("[^"]+"\)( OR ALARM\("[^"]+"\))*', rule), rule
-    return "ALARM" if any(states[name] == "ALARM" for name in re.findall(r'"([^"]+)"', rule)) else "OK"
 
 
 def _state(alarm: Input, series: Series, now: float, before: str, reading: Reading) -> str:

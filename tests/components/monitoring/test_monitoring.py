@@ -21,9 +21,9 @@ from tests.components.aws_answers import (
     TABLE,
     TOPIC,
 )
-from tests.components.monitoring.evaluation import AlarmData, composite
+from tests.components.monitoring.evaluation import AlarmData
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy, stack_metrics
+from tests.components.running import HOME, PREFIX, config, deploy, stack_metrics
 
 EVERY_REGION = sorted(name for name, alarm in ALARMS.items() if alarm.every_region)
 OF_THE_WHOLE = sorted(ALARMS.keys() - {*EVERY_REGION})
@@ -54,19 +54,6 @@ def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict
     for made in deployment.of(ALARM):
         region, namespace, name, dimensions = AlarmData.of(made.inputs).metric
         yield region, namespace, name, dict(dimensions)
-
-
-@pytest.mark.parametrize("apis", [True, False])
-def test_no_graph_has_a_percentile_that_may_not_exist(apis: bool) -> None:
-    """Lambda guide, "Monitoring Lambda function URLs", says Average or Max: a percentile may not exist."""
-    shown = {
-        (line[1], line[-1]["stat"])
-        for widget in body(stack_metrics(*THREE, apis=apis))["widgets"]
-        for line in widget["properties"].get("metrics", ())
-    }
-
-    assert {statistic for metric, statistic in shown if metric == "UrlRequestLatency"} == {"Maximum"}
-    assert ("Duration", "p99") in shown
 
 
 def names(deployment: Deployment, kind: str, region: str, key: str) -> set[str]:
@@ -177,17 +164,9 @@ def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
         ("us-west-2 (domain) (leaving)", "SampleCount"),
     ]
     assert shown(errors) == [(HOME, "Sum"), (f"{HOME} (domain)", "Sum")]
-    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99", "Maximum"]
-
-
-def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
-    unhealthy = elsewhere.one(COMPOSITE)
-    healthy = {f"{PREFIX}-{key}": "OK" for key in OF_THE_WHOLE}
-
-    assert "alarmActions" not in unhealthy.inputs, "nobody is notified twice"
-    assert composite(unhealthy.inputs["alarmRule"], healthy) == "OK"
-    for key in OF_THE_WHOLE:
-        assert composite(unhealthy.inputs["alarmRule"], {**healthy, f"{PREFIX}-{key}": "ALARM"}) == "ALARM"
+    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99", "Maximum"], (
+        "of URLs, a percentile may not exist"  # Lambda guide, "Monitoring Lambda function URLs"
+    )
 
 
 def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> None:

@@ -5,7 +5,6 @@ import re
 import runpy
 import shutil
 import sys
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import components
 from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT
-from local.server import aws_server
 from tests.components.recording import Aws as Recorded
 from tests.components.running import run_program
 from tools.generated import TOKEN, schema
@@ -90,23 +88,10 @@ def test_the_templates_program_takes_what_it_asks_for(email: str, emails: int) -
     assert len([each for each in aws.resources if each.type.endswith("TopicSubscription")]) == emails
 
 
-@pytest.fixture
-def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Aws]:
-    """A server of its own, since what it deploys is protected."""
-    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path / "local"))
-    (tmp_path / "local").mkdir()
-    yield Aws(aws_server.start(0).endpoint)
-    aws_server.SERVICE.stop()
-
-
-def ignore(_event: str, _kind: str, _name: str) -> None:
-    """Report nothing."""
-
-
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.usefixtures("as_installed")
-def test_the_shops_checkout_numbers_orders(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shops_checkout_numbers_orders(local_aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = tmp_path / "python"
     shutil.copytree(EXAMPLES / "python", example)
     shutil.copytree(ROOT / "client" / "src", example / "build")  # httpx is the functions' already
@@ -115,7 +100,7 @@ def test_the_shops_checkout_numbers_orders(aws: Aws, tmp_path: Path, monkeypatch
 
     def number(region: str, cart: str) -> int:
         event = json.dumps({"cart": cart, "item": "tea"})
-        answer = aws.client("lambda", region).invoke(FunctionName="shop-checkout", Payload=event)
+        answer = local_aws.client("lambda", region).invoke(FunctionName="shop-checkout", Payload=event)
         document = json.loads(answer["Payload"].read())
         assert document.get("item") == "tea", document
         return document["order"]
@@ -123,7 +108,7 @@ def test_the_shops_checkout_numbers_orders(aws: Aws, tmp_path: Path, monkeypatch
     def program() -> None:
         runpy.run_path("__main__.py")
 
-    deploy("shop", "dev", {}, aws, ignore, program)
+    deploy("shop", "dev", {}, local_aws, lambda _event, _kind, _name: None, program)
 
     first = number("us-east-1", "cart-1")
     assert number("us-east-1", "cart-1") == number("eu-west-1", "cart-1") == first
