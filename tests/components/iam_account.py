@@ -5,7 +5,7 @@ doesn't use and which leaves out what it doesn't know. So every element that cou
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,11 +205,6 @@ def _check(statements: Sequence[Statement]) -> None:
         assert {"Effect", "Action", "Resource"} <= set(statement), statement
         assert statement["Effect"] in ("Allow", "Deny"), statement
         assert set(statement.get("Condition", {})) <= OPERATORS, statement
-        assert set(_keys(statement)) <= KEYS, statement
+        assert {key for condition in statement.get("Condition", {}).values() for key in condition} <= KEYS, statement
         principal = statement.get("Principal", ANYONE)
         assert principal == ANYONE or set(principal) <= {"AWS", "Service"}, statement
-
-
-def _keys(statement: Statement) -> Iterator[str]:
-    for condition in statement.get("Condition", {}).values():
-        yield from condition

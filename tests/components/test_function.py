@@ -2,13 +2,13 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pulumi
 import pytest
 import yaml
 
-from components.function import VERSION, archive, version, version_in
+from components.function import version
 from local.paths import ROOT
 from tests.components.aws_answers import ALARM, FUNCTION, LOG_GROUP, POLICY
 from tests.components.recording import Deployment, Registration
@@ -33,28 +33,18 @@ def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functio
         assert signed.one(POLICY, role=role, name="next").urn in function.dependencies
 
 
-@pytest.mark.parametrize(
-    ("days", "retained"), [(14, {"coordinate": 365, "mint": 14}), (731, {"coordinate": 731, "mint": 731})]
-)
-def test_the_coordinators_journal_is_there_for_a_year(days: int, retained: dict[str, int]) -> None:
-    groups = deploy(config(HOME, logRetentionDays=days)).of(LOG_GROUP)
+def test_the_coordinators_journal_is_there_as_long_as_other_logs() -> None:
+    """And for a year at least, as `registered` has it."""
+    groups = deploy(config(HOME, logRetentionDays=731)).of(LOG_GROUP)
 
-    assert {group.inputs["name"].rpartition("-")[2]: group.inputs["retentionInDays"] for group in groups} == retained
+    assert [group.inputs["retentionInDays"] for group in groups] == [731, 731]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "concurrency", "most"),
-    [
-        ({}, -1, 100_000),
-        ({"reservedConcurrency": 7, "maxBlock": 7}, 7, 7),
-        ({"authorization": "NONE"}, 10, 100),
-        ({"authorization": "NONE", "reservedConcurrency": -1, "maxBlock": 100_000}, -1, 100_000),
-    ],
-)
-def test_strangers_get_a_limit_and_small_blocks(chosen: dict[str, Any], concurrency: int, most: int) -> None:
-    found = settings(config(HOME, **chosen))
+def test_strangers_get_no_limit_where_it_is_set_so() -> None:
+    """What they get otherwise is in `registered`."""
+    found = settings(config(HOME, authorization="NONE", reservedConcurrency=-1, maxBlock=100_000))
 
-    assert (found.reserved_concurrency, found.max_block) == (concurrency, most)
+    assert (found.reserved_concurrency, found.max_block) == (-1, 100_000)
 
 
 @pytest.mark.slow
@@ -91,64 +81,17 @@ def unpack(function: Registration, target: Path) -> None:
         )
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a function `greet`, and other files in its folder."""
-    files = [
-        *(f"lambda/greet/{name}" for name in ("__init__.py", "handler.py", "page.html", "notes.md", "settings.json")),
-        *("lambda/greet/handler.pyc", "lambda/greet/__pycache__/handler.cpython-314.pyc"),
-        *("lambda/greet/tests/test_handler.py", "lambda/other/handler.py", "lambda/shared/__init__.py"),
-        *("global_integers_core/names.py", "global_integers_core/__pycache__/names.cpython-314.pyc"),
-        "components/settings/__init__.py",
-    ]
-    for name in files:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {name}\n")
-    for name, folder in {"ROOT": "", "FUNCTIONS": "lambda", "SHARED": "global_integers_core"}.items():
-        monkeypatch.setattr(f"components.function.{name}", tmp_path / folder)
-    return tmp_path
+def test_a_version_tells_every_change_on_every_machine(tmp_path: Path) -> None:
+    def made(*names: str) -> str:
+        return version({f"greet/{name}.py": tmp_path / name for name in names})
 
-
-def contents(made: pulumi.AssetArchive) -> dict[str, str]:
-    """The source files of an archive by their names in it."""
-    assets = cast("dict[str, pulumi.FileAsset]", made.assets)
-    return {name: Path(asset.path).read_text() for name, asset in assets.items() if name != VERSION}
-
-
-@pytest.mark.usefixtures("repository")
-def test_an_archive_has_its_folder_integers_and_what_it_shares() -> None:
-    made = contents(archive("greet"))
-
-    assert [*made] == ["greet/__init__.py", "greet/handler.py", "greet/page.html", "global_integers_core/names.py"]
-    assert made["greet/handler.py"] == "# lambda/greet/handler.py\n"
-    assert set(contents(archive("greet", "shared"))) == {*made, "shared/__init__.py"}
-    with pytest.raises(FileNotFoundError, match=r"lambda/missing has no \.py files"):
-        archive("missing")
-
-
-def test_a_version_tells_every_change_of_a_file(repository: Path) -> None:
-    def made() -> str:
-        code = archive("greet")
-        assert cast("dict[str, pulumi.StringAsset]", code.assets)[VERSION].text == f"{version_in(code)}\n"
-        return version_in(code)
-
-    before = made()
-    assert made() == before != version_in(archive("greet", "shared"))
-    source = repository / "lambda/greet/handler.py"
-    source.write_text("# changed\n")
-    changed = made()
-    source.rename(source.with_name("renamed.py"))
-
-    assert len({before, changed, made()}) == 3
-    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert {text.partition("+")[0] for text in (before, changed)} == {number}
-
-
-def test_a_version_is_the_same_on_every_machine(tmp_path: Path) -> None:
-    for name in "ba":
+    for name in "bac":
         (tmp_path / name).write_text(name)
-
+    before, renamed = made("a", "b"), made("a", "c")
+    assert made("b", "a") == before
     # sha256 of "greet/a.py <sha256 of a>\ngreet/b.py <sha256 of b>\n", by sha256sum
-    for names in ("ab", "ba"):
-        assert version({f"greet/{name}.py": tmp_path / name for name in names}).partition("+")[2] == "08e4977c8772"
+    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert before == f"{number}+08e4977c8772"
+    (tmp_path / "a").write_text("changed")
+
+    assert len({before, renamed, made("a", "b")}) == 3

@@ -5,7 +5,7 @@ import json
 from components.table import WRITES
 from tests.components.aws_answers import ACCOUNT, POLICY, TABLE, TABLE_POLICY, arn
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, config, deploy
+from tests.components.running import PREFIX
 
 
 def test_each_protected_table_has_a_policy(signed: Deployment, public: Deployment) -> None:
@@ -35,11 +35,9 @@ def test_every_action_that_writes_is_denied(signed: Deployment) -> None:
     assert used - {*WRITES} == {"ConditionCheckItem", "DescribeTable", "GetItem", "Scan"}, "all others write"
 
 
-def test_a_writer_is_named_with_its_path() -> None:
+def test_a_writer_is_named_with_its_path(ruled: Deployment) -> None:
     """`aws:PrincipalArn` has the path of a role, unlike the ARN of its session."""
-    deployment = deploy(config(HOME, iamPath="/teams/shop/"))
-
-    for policy in deployment.of(TABLE_POLICY):
+    for policy in ruled.of(TABLE_POLICY):
         (statement,) = json.loads(policy.inputs["policy"])["Statement"]
         arns = statement["Condition"]["ArnNotEquals"]["aws:PrincipalArn"]
         assert arns
