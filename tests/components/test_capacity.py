@@ -191,14 +191,3 @@ def test_an_overloaded_region_stays_in_dns(public_domain: Deployment, times: flo
         out, served = simulate(callers, checks, CAPACITY * times, together=together, seed=seed)
         assert not out
         assert 0 < served < 300 * CAPACITY
-
-
-@pytest.mark.long
-def test_without_limits_of_their_own_checks_are_overloaded() -> None:
-    """So the simulation can fail."""
-
-    def out(seed: int) -> bool:
-        shared = Bucket(Throttle(CAPACITY, CAPACITY))
-        return simulate(shared, shared, CAPACITY * 10, together=False, seed=seed)[0]
-
-    assert any(map(out, range(4)))

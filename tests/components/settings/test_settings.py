@@ -6,11 +6,9 @@ import pulumi
 import pytest
 
 from components.settings import desired_state_of, settings_of
-from components.settings.args import SETTINGS, GlobalIntegersArgs
+from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.rules import MAX_DOMAIN
-from components.settings.values import did_you_mean
-from global_integers_core.names import camel
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 from tests.components.settings.refused import REFUSALS, in_program, of_stack, refused
 
@@ -159,14 +157,6 @@ def test_what_json_has_not_is_refused_in_a_program(setting: str, value: Any) -> 
     (line,) = in_program(**{setting: value})
 
     assert line.startswith((f"{setting}: inf is not an integer;", f"{setting}: 5 is not a string;"))
-
-
-def test_only_what_is_near_is_proposed() -> None:
-    known = [camel(name) for name in SETTINGS]
-    for written, meant in {"leese": "lease", "memory": "memorySize", "kmsKey": "kmsKeys"}.items():
-        assert did_you_mean(written, known) == f"; did you mean {meant!r}?"
-    for written in ("port", "name", "table", "timeout"):
-        assert did_you_mean(written, known) == ""
 
 
 @pytest.mark.parametrize(
