@@ -54,9 +54,8 @@ def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> 
         "client/src/global_integers": "global_integers/",
     }.items():
         for path in (ROOT / folder).rglob("*"):
-            if (
-                path.suffix in (".py", ".typed", ".html") and path.parent.name != "plugin"
-            ):  # Pulumi runs that in a checkout
+            # Pulumi runs the plugin in a checkout.
+            if path.suffix in (".py", ".typed", ".html") and path.parent.name != "plugin":
                 sources.add(f"{at}{path.relative_to(ROOT / folder).as_posix()}")
 
     assert packages == {"pulumi_global_integers", "global_integers_core", "global_integers", "bin"}

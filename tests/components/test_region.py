@@ -101,12 +101,9 @@ def test_nobody_else_is_let_in(name: str, request: pytest.FixtureRequest) -> Non
         statements[short(rest, made.inputs["region"])] += 1
         assert not made.inputs["statementId"].startswith("FunctionURLAllow"), "the provider's own"
 
-    assert statements == {each: 1 if each == SCHEDULE else len(regions_of(deployment)) for each in LET_IN[name]}
+    regions = [*deployment.outputs["regions"], *deployment.outputs["leaving"]]
+    assert statements == {each: 1 if each == SCHEDULE else len(regions) for each in LET_IN[name]}
     assert {made.inputs["functionName"] for made in deployment.of(FUNCTION_URL)} <= {f"{PREFIX}-mint"}
-
-
-def regions_of(deployment: Deployment) -> list[str]:
-    return [*deployment.outputs["regions"], *deployment.outputs["leaving"]]
 
 
 def test_statements_are_added_one_after_the_other(public_domain: Deployment) -> None:

@@ -136,14 +136,6 @@ def test_the_users_mocks_answer_for_all_else() -> None:
     assert "aws:route53/getZone:getZone" in {each.token for each in mocks.calls}
 
 
-def test_without_them_a_resource_has_its_inputs() -> None:
-    def program() -> list[pulumi.Output[str]]:
-        queue = pulumi_aws.sqs.Queue("queue", name="orders")
-        return [queue.id, queue.name]
-
-    assert run(Mocks(), program) == ["queue-id", "orders"]
-
-
 def test_a_refusal_fails_what_depends_on_it() -> None:
     mocks = Mocks(refusal="the layouts table was lost")
 
