@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -186,14 +187,14 @@ def measure(rounds: int, seconds: float) -> Figures:
 
 
 @contextmanager
-def stack() -> Generator[Urls]:
-    """Deploy stack `dev` on this machine, and yield its URLs."""
+def stack(checkout: Path = ROOT) -> Generator[Urls]:
+    """Deploy stack `dev` of a checkout on this machine, and yield its URLs."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": folder}
 
         def local(*arguments: str) -> str:
             command = [sys.executable, "-m", "local", *arguments]
-            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SystemExit(done.stderr)
             return done.stdout
