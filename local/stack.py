@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -113,6 +114,11 @@ class Made:
         return self.key.startswith(REPLACED)
 
 
+def with_checksum(document: str) -> str:
+    """Return a state's JSON object below a line with its checksum, which tells whether it is as it was written."""
+    return f'{{"checksum": "{sha256(document.encode()).hexdigest()}",\n{document[1:]}'
+
+
 class State:
     """What was made of one stack, in the order of its creation, so that the next deployment changes it.
 
@@ -140,20 +146,18 @@ class State:
             self._read()
 
     def _read(self) -> None:
-        try:
-            written = json.loads(self._path.read_text())
-            version = written["version"]
-            if version == VERSION:
-                self.resources = {entry["key"]: Made(**entry) for entry in written["resources"]}
-                for name in ("outputs", "unfinished", "overrides"):
-                    setattr(self, name, written[name])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise LocalError(f"{self._path} is damaged; delete it and deploy again: what runs is taken over") from error
-        if version != VERSION:
+        text = self._path.read_text(errors="replace")
+        document = "{" + text.partition("\n")[2]
+        if text != with_checksum(document):
+            raise LocalError(f"{self._path} is damaged; delete it and deploy again: what runs is taken over")
+        written = json.loads(document)
+        if written["version"] != VERSION:
             raise LocalError(
-                f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, which can't "
-                f"go on with it; {start_afresh()}"
+                f"{self._path} is of version {written['version']} of the local deployment, this is version {VERSION}, "
+                f"which can't go on with it; {start_afresh()}"
             )
+        self.resources = {entry["key"]: Made(**entry) for entry in written["resources"]}
+        self.outputs, self.unfinished, self.overrides = map(written.get, ("outputs", "unfinished", "overrides"))
 
     @contextmanager
     def _changed(self) -> Generator[None]:
@@ -170,7 +174,7 @@ class State:
                 "resources": [vars(made) for made in self.resources.values()],
             }
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write(self._path, json.dumps(document))
+            write(self._path, with_checksum(json.dumps(document)))
 
     def put(self, made: Made) -> None:
         """Record a resource."""

@@ -12,6 +12,7 @@ import pytest
 from global_integers_core.names import LOSS_ID
 from local.aws_clients import Aws
 from local.paths import ROOT
+from local.stack import with_checksum
 from tests.local.machine import HANGING, Machine, burn, mint
 
 HOME, OTHER, THIRD = "us-east-1", "eu-west-1", "ap-southeast-2"
@@ -85,7 +86,7 @@ def forget(region: str) -> Action:
         whole = json.loads(state.read_text())
         remaining = [made for made in whole["resources"] if made["inputs"].get("region") != region]
         assert len(remaining) < len(whole["resources"])
-        state.write_text(json.dumps({**whole, "resources": remaining}))
+        state.write_text(with_checksum(json.dumps({**whole, "resources": remaining})))
 
     return act
 

@@ -10,6 +10,7 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import command
+from local.stack import with_checksum
 from proof.faulty_server import Fault, Request, Response, Server, json_response
 from tests.local.machine import HANGING, Machine, chosen, up
 
@@ -78,7 +79,7 @@ def answer(machine: Machine, code: int) -> list[str]:
     cut = [Fault(replies=(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",), end="close")] if code < 0 else []
     with Server(respond, cut) as server:
         document["outputs"]["urls"][OTHER] = f"{server.url if code else 'http://127.0.0.1:9'}/"
-        state.write_text(json.dumps(document))
+        state.write_text(with_checksum(json.dumps(document)))
         found = said(machine)[OTHER]
     state.write_text(whole)
     return found
