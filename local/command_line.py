@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     up = add(_up, "up", "start the server if needed, and deploy; again after a change")
-    port = f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}, or a free one)"
+    port = f"the server's port; 0: any free one (default: the one it had, at first {USUAL_PORT}, or a free one)"
     up.add_argument("--port", type=_number(0, MAX_PORT), help=port)
     up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing")
@@ -265,7 +265,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def _server(port: int | None) -> aws_server.Server:
-    before, saved, preferred = aws_server.SERVICE.recorded(), aws_server.has_saved(), aws_server.preferred_port()
+    before, saved = aws_server.SERVICE.recorded(), aws_server.has_saved()
     if before and before.version != VERSION:
         raise LocalError(
             f"the local AWS server is of version {before.version} of the local deployment, this is version {VERSION}; "
@@ -281,14 +281,14 @@ def _server(port: int | None) -> aws_server.Server:
         print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
         return started
     if saved:
-        started = aws_server.start(preferred if port is None else port)
+        started = aws_server.start(before.port if before and port is None else port)
         print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), from what it saved")
         return started
     _forget()  # what an interrupted `down` has left
     started = aws_server.start(port)
     print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
-    if port is None and started.port != preferred:
-        print(aws_server.taken(preferred))
+    if port is None and started.port != USUAL_PORT:
+        print(aws_server.taken(USUAL_PORT))
     return started
 
 

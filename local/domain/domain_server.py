@@ -85,11 +85,8 @@ class DomainServer:
         if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
             return ServedResponse(204, {}, b"")
         joined = _joined(headers)
-        host = joined.get("host", "")
-        if target.startswith("http://"):  # the caller takes this for its HTTP proxy
-            host, _, path = target.removeprefix("http://").partition("/")
-            target = f"/{path}"
-        return self.respond(method, host.partition(":")[0].lower(), target, joined, body)
+        host = joined.get("host", "").partition(":")[0].lower()
+        return self.respond(method, host, target, joined, body)
 
     def respond(
         self,

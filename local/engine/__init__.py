@@ -16,7 +16,7 @@ import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ..aws_clients import GONE, Aws, says
-from ..paths import LocalError, start_afresh
+from ..paths import LocalError
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Kind, Result
 from ..stack import Made, State
@@ -157,14 +157,9 @@ class Engine:
     def delete_unseen(self) -> None:
         """Delete what earlier runs made and this one did not register, and what it replaced, the newest first.
 
-        Nothing is deleted if something is protected, or of an unknown type, so that this version can't delete it.
+        Nothing is deleted if something is protected.
         """
         unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
-        if unknown := [f"{made.name} ({made.key})" for made in unseen if made.type not in KINDS]:
-            raise LocalError(
-                f"these are of a type that can't be deleted here: {', '.join(unknown)}. Nothing was deleted. Deploy "
-                f"with the version that made them, or {start_afresh()}"
-            )
         there: list[Made] = []
         for made in unseen:
             with _errors_of(made.name, made.type):

@@ -12,9 +12,24 @@ from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
 from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result, capital
-from .stash import Stash
 
 __all__ = ["FUNCTIONS", "KINDS", "Kind", "Result"]
+
+
+class _Stash(Kind):
+    """A value that Pulumi keeps in its state. There is nothing of it in AWS.
+
+    The `output` is the first `input`, for as long as the state has the resource. Pulumi's engine does the same (its
+    `pkg/resource/deploy/builtins.go`).
+    """
+
+    identity = ()
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        return Result("stash", before.outputs if before is not None else self.planned(inputs))
+
+    def planned(self, inputs: Inputs) -> Mapping[str, Any]:
+        return {"output": inputs["input"]}
 
 
 def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -161,7 +176,7 @@ KINDS: dict[str, Kind] = {
         now=lambda inputs, _: {"arn": inputs[ID]},
         delete_by="unsubscribe",
     ),
-    "pulumi:index:Stash": Stash(),
+    "pulumi:index:Stash": _Stash(),
 }
 
 FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {

@@ -48,31 +48,13 @@ def reserved(port: int = 0) -> Generator[int]:
         yield chosen
 
 
-def listener(port: int) -> psutil.Process | None:
-    """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):  # ended meanwhile, or of another user
-            sockets = process.net_connections("tcp")
-            if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in sockets):
-                return process
-    return None
-
-
-def command_line(pid: int) -> str:
-    """Return a process's command line, empty if there is no such process."""
-    try:
-        return " ".join(psutil.Process(pid).cmdline())
-    except psutil.Error:
-        return ""
-
-
-def works_in(pid: int, folder: Path) -> bool | None:
+def works_in(process: psutil.Process, folder: Path) -> bool | None:
     """Return whether this is a process's working folder, or None where it can't be known.
 
     A folder that was deleted is not the one that has its name now: psutil adds that to its name.
     """
     try:
-        return Path(psutil.Process(pid).cwd()) == folder.resolve()
+        return Path(process.cwd()) == folder.resolve()
     except psutil.Error:
         return None
 
@@ -276,7 +258,7 @@ class BackgroundService:
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError, ValueError):  # ended meanwhile, of another user, or something else
                 line, leads = process.cmdline(), os.getsid(process.pid) == process.pid
-                if self.mark in line and leads and works_in(process.pid, state_folder()):
+                if self.mark in line and leads and works_in(process, state_folder()):
                     return Server(process.pid, int(line[line.index(self.mark) + 1]))
         return None
 
@@ -291,7 +273,10 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        return self.mark in command_line(pid) and works_in(pid, state_folder()) is not False
+        with suppress(psutil.Error):
+            process = psutil.Process(pid)
+            return self.mark in process.cmdline() and works_in(process, state_folder()) is not False
+        return False
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
@@ -318,8 +303,6 @@ class BackgroundService:
         """Return the end of its log, with the log's path."""
         try:
             end = self.log.read_text(errors="replace").splitlines()[-15:]
-        except FileNotFoundError:
-            return "There is no log."
         except OSError as error:
             return f"{self.log} can't be read: {error.strerror}."
         lines = "".join(f"\n  {line}" for line in end)

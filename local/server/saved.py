@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zlib import crc32
 
+from ..paths import start_afresh
 from .patches import ministack
 
 TARGET = b"DynamoDB_20120810."
@@ -112,7 +113,10 @@ class Saved:
         except (OSError, sqlite3.OperationalError) as problem:  # another server has opened it, or the disk is full
             _give_up(f"{path}: {problem}")
         except (sqlite3.DatabaseError, ValueError, LookupError, TypeError, AttributeError) as problem:
-            _give_up(f"{path} is damaged: {problem!r}")
+            _give_up(
+                f"{path} is damaged: {problem!r}\nPut this file back as it was when the server ended (with an older "
+                f"one, integers are minted again), or {start_afresh()}"
+            )
 
     def _put_back(self, rows: list[tuple[str, str, str, Any, int]]) -> None:
         if wrong := [row for row in rows if row[4] != _checksum(*row[:4])]:

@@ -4,14 +4,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from coordinate.protocol.model import Recovery
 from coordinate.protocol.refusals import too_low
 
-from local.command_line import as_text, select
-from local.paths import ROOT, LocalError, as_here
+from local.paths import ROOT, as_here
 from tests.local.machine import HANGING, Machine, mint
 
 DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -100,6 +98,7 @@ def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path, overr
         (("up", "--port", "1"), "To move it, which changes the URLs: kill "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
+        (("outputs", "regions.0"), "outputs regions.0: there is no '0'; there is nothing below"),
         (("lose",), "lose: name a region, or --layouts, --mirror; the regions are us-east-1, eu-west-1"),
         (("lose", "eu-west-3"), "stack dev has nothing there; name one of ap-southeast-2, eu-west-1, us-east-1"),
         (("logs", "eu-west-3"), "eu-west-3: stack dev has nothing there"),
@@ -168,34 +167,3 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
     )
 
     assert result.stderr == ""
-
-
-OUTPUTS: dict[str, Any] = {
-    "regions": ["us-east-1"],
-    "layout": {"us-east-1": {"offset": 1, "stride": 1}},
-    "urls": {"us-east-1": "http://127.0.0.1:4566/"},
-    "gatewayUrls": {},
-    "coordinator": "the-coordinator",
-}
-
-
-@pytest.mark.parametrize(
-    ("path", "known"), [("urls.nonesuch", "us-east-1"), *((path, "nothing below") for path in ("a.b", "regions.0"))]
-)
-def test_a_path_that_leads_nowhere_is_refused_with_what_there_is(path: str, known: str) -> None:
-    assert select(OUTPUTS, "layout.us-east-1.offset") == 1
-    with pytest.raises(LocalError, match=f"outputs {path}: .*there is {known}$"):
-        select({**OUTPUTS, "a": "text"}, path)
-
-
-def test_outputs_are_printed_one_below_the_other() -> None:
-    assert as_text(OUTPUTS["coordinator"]) == "the-coordinator"
-    assert as_text(OUTPUTS).splitlines() == [
-        'regions: ["us-east-1"]',
-        "layout:",
-        '  us-east-1: {"offset": 1, "stride": 1}',
-        "urls:",
-        "  us-east-1: http://127.0.0.1:4566/",
-        "gatewayUrls: {}",
-        "coordinator: the-coordinator",
-    ]

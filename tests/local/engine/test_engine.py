@@ -8,7 +8,7 @@ import pytest
 from local.aws_clients import Aws
 from local.engine import Engine
 from local.paths import LocalError
-from local.stack import Made, State
+from local.stack import State
 from tests.local.callers import allowing, document
 from tests.local.registrations import HOME, create_bare_table, previewed, registration, role, table, up
 
@@ -118,13 +118,3 @@ def test_protection_that_is_switched_on_later_counts(aws: Aws, name: str) -> Non
     client.delete_table(TableName=name)
     up(aws)
     assert State("parts").resources == {}, "what is gone is forgotten"
-
-
-def test_an_unknown_type_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
-    up(aws, table(name))
-    State("parts").put(Made("aws:sqs/queue:Queue q", "aws:sqs/queue:Queue", "my-queue", {"region": HOME}, "q", {}))
-
-    with pytest.raises(LocalError, match=r"my-queue \(aws:sqs/queue:Queue q\)\. Nothing was deleted\..*-m local down"):
-        up(aws)
-
-    assert [*ids(aws, name)] == [name]
