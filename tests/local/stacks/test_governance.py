@@ -41,7 +41,8 @@ def test_a_running_deployment_takes_rules_on_and_off_again(fresh: Machine) -> No
     iam, budgets = aws.client("iam", "us-east-1"), aws.client("budgets", "us-east-1")
     policy = iam.create_policy(PolicyName="boundary", PolicyDocument=document(allowing("*")))["Policy"]
     boundary = policy.get("Arn", "")
-    rules = (f"kmsKeys={json.dumps(KEYS)}", "iamPath=/teams/shop/", f"permissionsBoundary={boundary}", "budget=50")
+    rules = (f"kmsKeys={json.dumps(KEYS)}", "iamPath=/teams/shop/", f"permissionsBoundary={boundary}")
+    rules += ("budget=50", 'alarmEmails=["operator@shop.example"]')
     url = fresh.outputs()["urls"]["eu-west-1"]
     first = mint(url)[1]["integer"]
 
