@@ -19,8 +19,8 @@ def as_json(value: Any) -> Any:
         case pulumi.AssetArchive():
             target = io.BytesIO()
             with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
-                for name, asset in sorted(cast("dict[str, object]", value.assets).items()):
-                    zipped.writestr(zipfile.ZipInfo(name), _content(name, asset))
+                for name, asset in sorted(cast("dict[str, Any]", value.assets).items()):
+                    zipped.writestr(zipfile.ZipInfo(name), _content(asset))
             return base64.b64encode(target.getvalue()).decode()
         case pulumi.FileArchive():
             files = {str(path.relative_to(value.path)): path for path in Path(value.path).rglob("*") if path.is_file()}
@@ -35,14 +35,8 @@ def as_json(value: Any) -> Any:
             return value
 
 
-def _content(name: str, asset: object) -> bytes:
-    match asset:
-        case pulumi.FileAsset():
-            return Path(asset.path).read_bytes()
-        case pulumi.StringAsset():
-            return asset.text.encode()
-        case _:
-            raise LocalError(f"{name}: only files and texts can be in a function's archive here (local/engine)")
+def _content(asset: pulumi.FileAsset | pulumi.StringAsset) -> bytes:
+    return asset.text.encode() if isinstance(asset, pulumi.StringAsset) else Path(asset.path).read_bytes()
 
 
 def with_ignored(inputs: Mapping[str, Any], before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

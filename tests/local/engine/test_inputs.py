@@ -40,11 +40,6 @@ def test_an_archive_is_its_files_and_texts_and_not_their_times(tmp_path: Path) -
     assert archive("a.py", "b.py") != before
 
 
-def test_an_archive_of_something_else_is_refused() -> None:
-    with pytest.raises(LocalError, match=r"a\.py: only files and texts can be in a function's archive here"):
-        as_json(pulumi.AssetArchive({"a.py": pulumi.RemoteAsset("https://example.com")}))
-
-
 def test_what_is_ignored_is_exactly_as_it_was() -> None:
     before = {"b": 3, "c": {"d": 4}}
 

@@ -2,7 +2,6 @@
 
 import base64
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -53,13 +52,3 @@ def test_the_phases_of_a_register() -> None:
     waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
     assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
     assert phase({**REGISTER, "lost": {"S": "loss-1"}}).startswith("its register is lost (loss-1)")
-
-
-def test_what_a_killed_up_made_is_taken_over(aws: Aws, name: str, folder: Path) -> None:
-    """It was killed before it could record that."""
-    parts = [role(name), function(name, CODE, {"SAYS": "one"})]
-    up(aws, *parts)
-    (folder / "parts.json").unlink()
-
-    up(aws, *parts)
-    assert up(aws, *parts)[1] == Counter(unchanged=2)

@@ -3,14 +3,13 @@
 import os
 import socket
 import sys
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from local.paths import LocalError
 from local.server import process
-from local.server.process import BackgroundService, Server, is_free, reserved
+from local.server.process import BackgroundService, Server, reserved
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
 
@@ -48,23 +47,6 @@ def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeyp
         service.running("http://127.0.0.1:1")
     assert service.alive(slow.pid)
     service.stop()
-
-
-@pytest.fixture
-def taken() -> Generator[int]:
-    """A port on which this process listens."""
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        yield server.getsockname()[1]
-
-
-def test_a_port_is_free_until_someone_listens(taken: int) -> None:
-    with reserved() as port:
-        assert is_free(port)
-    assert not is_free(taken)
-    with pytest.raises(OSError, match="in use"), reserved(taken):
-        pass
 
 
 def test_a_reserved_port_is_given_to_nobody_else() -> None:
