@@ -55,10 +55,6 @@ AS_DEPLOYED = ["integers", CHECK_COUNTER]
 """The counters of a stack as the program deploys it. Where a table has no `CHECK_COUNTER`, it is new."""
 
 
-laid_out = deploy
-"""For tests that begin with a stack and are about something else."""
-
-
 def deployment(*regions: str, counters: Sequence[str] = ("integers",), **settings: Any) -> dict[str, Any]:
     """Return a deployment's event, as the program makes it from what its preview reads.
 

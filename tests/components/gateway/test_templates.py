@@ -15,7 +15,7 @@ from global_integers_core.names import COUNTER_NAME
 from local.apigateway import rest_api
 from local.apigateway.rest_api import INTEGRATION, Rendered, render
 from tests.components.running import gateway_document
-from tests.lambda_.coordinator_calls import AS_DEPLOYED, HOME, item, laid_out, put_item
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, HOME, deploy, item, put_item
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -87,7 +87,7 @@ def gateway(stack: Stack) -> Gateway:
 
 
 def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: Ask) -> None:
-    laid_out(counters=["integers", "orders"])
+    deploy(counters=["integers", "orders"])
 
     assert gateway(path="/")[2] == {"counter": "integers", "region": HOME, "integer": 1}
     function = ask("POST", "/")
@@ -119,7 +119,7 @@ def test_only_a_used_up_counter_is_not_retried(
 
 
 def test_a_fenced_counter_mints_nothing(stack: Stack, gateway: Gateway) -> None:
-    laid_out(counters=AS_DEPLOYED)
+    deploy(counters=AS_DEPLOYED)
     put_item(stack, HOME, Item(4, 3, 4, 1, fenced=True))
 
     status, headers, document = gateway()
@@ -173,7 +173,7 @@ def test_a_refusal_is_the_callers_fault_only_where_it_is(
 
 
 def test_another_count_or_a_hostile_name_mints_nothing(stack: Stack, gateway: Gateway) -> None:
-    laid_out()
+    deploy()
 
     for count in ("0", "2", "x", "-1", '"', "01", "1 "):
         status, _, document = gateway(count=count)

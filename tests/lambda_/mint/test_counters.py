@@ -10,7 +10,7 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed
 from aws_client.service import ServiceError
 
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import deploy
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 FULL = InvocationFailed("TooManyCounters", "invoices: callers may create no more (the setting maxCounters).")
@@ -70,7 +70,7 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
 @pytest.mark.parametrize("limit", [1, 2])
 def test_the_list_has_every_counter_once_in_one_read_a_page(ask: Ask, stack: Stack, limit: int) -> None:
     names = ["integers", "invoices", "orders"]
-    laid_out(counters=[*names, "-check"])
+    deploy(counters=[*names, "-check"])
     opened(stack)
     calls: list[str] = []
     stack.monkeypatch.setattr(stack.aws, "answer", lambda _region, operation, _request: calls.append(operation))
@@ -85,7 +85,7 @@ def test_the_list_has_every_counter_once_in_one_read_a_page(ask: Ask, stack: Sta
 
 def test_a_refused_creation_is_not_asked_again_for_a_minute(ask: Ask, stack: Stack) -> None:
     """The coordinator reads all registers to refuse one, so whoever repeats it would run up a bill."""
-    laid_out()
+    deploy()
     invocations = opened(stack, FULL, {"counters": {"integers": {"epoch": 1}}, "created": []}, FULL)
     now = 1_795_000_000.0
     stack.monkeypatch.setattr("mint.counters.time.time", lambda: now)

@@ -19,7 +19,7 @@ import pytest
 from coordinate.protocol.model import Item
 from mint.api.pages import colour_of
 
-from tests.lambda_.coordinator_calls import deploy, laid_out, put_item, scheduled_run, send
+from tests.lambda_.coordinator_calls import deploy, put_item, scheduled_run, send
 from tests.lambda_.fixtures import COORDINATOR, HOME, Sent, Stack, forget, response_in, rest_event, url_event
 from tests.lambda_.table_losses import recreate
 
@@ -120,10 +120,6 @@ class Exchange:
 
     def client(self) -> Any:
         return self.stack.aws.client("dynamodb", self.region)
-
-    def begin(self, *words: str) -> None:
-        regions, settings = read(words)
-        laid_out(*regions, **settings)
 
     def deploy(self, *words: str) -> None:
         regions, settings = read(words)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mint.api.request import received
 
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinator_calls import AS_DEPLOYED, laid_out
+from tests.lambda_.coordinator_calls import AS_DEPLOYED, deploy
 from tests.lambda_.fixtures import Ask, Stack
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
@@ -40,7 +40,7 @@ event = st.fixed_dictionaries(usual) | st.fixed_dictionaries({}, optional=dict.f
 
 @pytest.fixture
 def _laid_out(stack: Stack) -> None:
-    laid_out(counters=AS_DEPLOYED)
+    deploy(counters=AS_DEPLOYED)
 
 
 @pytest.mark.usefixtures("_laid_out")
@@ -68,7 +68,7 @@ def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
 
 
 def test_minting_logs_nothing_that_lambda_would_keep(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
-    laid_out()
+    deploy()
     with caplog.at_level(logging.INFO):
         assert [ask("POST", path)["statusCode"] for path in ("/", "/?count=3")] == [200, 200]
 

@@ -14,7 +14,7 @@ from mint.leases import LIFETIME, Leases
 from mint.model import CeilingReached
 from mint.table import CounterTable
 
-from tests.lambda_.coordinator_calls import HOME, REGIONS, deploy, item, laid_out, put_item
+from tests.lambda_.coordinator_calls import HOME, REGIONS, deploy, item, put_item
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -34,7 +34,7 @@ def mints(leases: Leases, count: int, counter: str = "integers") -> list[int]:
 
 
 def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack) -> None:
-    laid_out("us-east-1")
+    deploy("us-east-1")
     leases = function(stack)
 
     assert mints(leases, 300) == list(range(1, 301))
@@ -43,7 +43,7 @@ def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack) -> 
 
 
 def test_the_block_halves_when_it_is_not_used_up(stack: Stack) -> None:
-    laid_out("us-east-1")
+    deploy("us-east-1")
     now = 1000.0
     leases = function(stack, 8, lambda: now)
     assert mints(leases, 15) == list(range(1, 16))  # 1, 2, 4, 8
@@ -57,7 +57,7 @@ def test_the_block_halves_when_it_is_not_used_up(stack: Stack) -> None:
 
 
 def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Stack) -> None:
-    laid_out("us-east-1")
+    deploy("us-east-1")
     now = 1000.0
     leases = function(stack, clock=lambda: now)
     mints(leases, 127 + 1)
@@ -71,7 +71,7 @@ def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Stack) -> None:
 
 
 def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Stack) -> None:
-    laid_out("us-east-1")
+    deploy("us-east-1")
     leases = function(stack)
     put_item(stack, HOME, Item(0, 1, 5, 1))
 
@@ -82,7 +82,7 @@ def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Stack) -> None:
 
 def test_a_function_keeps_no_more_than_so_many(stack: Stack) -> None:
     stack.monkeypatch.setattr("mint.leases.MAX_COUNTERS", 2)
-    laid_out("us-east-1", counters=["a", "b", "c"])
+    deploy("us-east-1", counters=["a", "b", "c"])
     leases = function(stack)
 
     assert [mints(leases, 2, name) for name in "abc"] == [[1, 2]] * 3
@@ -92,7 +92,7 @@ def test_a_function_keeps_no_more_than_so_many(stack: Stack) -> None:
 
 def test_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
     """Between any two calls of the coordinator, each of four functions uses up some leases, unless it is fenced."""
-    laid_out(*REGIONS[:2], window=3000)
+    deploy(*REGIONS[:2], window=3000)
     functions = [function(stack, 50) for _ in range(4)]
     integers: list[int] = []
     refused: set[bool] = set()
@@ -115,7 +115,7 @@ def test_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
 
 
 def test_threads_of_one_function_never_get_the_same(stack: Stack) -> None:
-    laid_out("us-east-1")
+    deploy("us-east-1")
     leases = function(stack, 1000)
 
     with ThreadPoolExecutor(8) as pool:
@@ -126,7 +126,7 @@ def test_threads_of_one_function_never_get_the_same(stack: Stack) -> None:
 
 def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> None:
     stack.monkeypatch.setenv("LEASE", "100")
-    laid_out("us-east-1")
+    deploy("us-east-1")
     mint.minting.forget()
     mint.minting.prepare()
     assert issued(stack) == 0, "of an initialised function, a snapshot is started many times"

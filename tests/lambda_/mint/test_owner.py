@@ -12,7 +12,7 @@ from mint.owner import minted
 
 from global_integers_core.lattice import Layout, OwningRegion
 from global_integers_core.records import Recorded, history_text
-from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
+from tests.lambda_.coordinator_calls import deploy, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 TWO = ("us-east-1", "eu-west-1")
@@ -31,7 +31,7 @@ def owner(ask: Ask, n: int, region: str = HOME) -> dict[str, Any]:
 
 def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> None:
     """It was unreachable: the next base lies above its ceiling. Its layouts may be written before its item is."""
-    laid_out(*TWO)
+    deploy(*TWO)
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
     layouts = Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))

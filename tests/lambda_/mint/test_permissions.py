@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mint.model import RequestRefused
 from mint.permissions import Callers, as_role
 
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import deploy
 from tests.lambda_.fixtures import HOME, Stack, response_in, rest_event, url_event
 
 ROLE = "arn:aws:iam::123456789012:role"
@@ -66,7 +66,7 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
 @pytest.mark.parametrize("make", [url_event, rest_event])
 def test_no_caller_can_name_itself(stack: Stack, make: Callable[..., Any]) -> None:
     """A Lambda authorizer's context, headers and parameters are others' words."""
-    laid_out(counters=["integers", "orders"])
+    deploy(counters=["integers", "orders"])
     stack.monkeypatch.setenv("CALLERS", json.dumps({"*": ["orders"]}))
     forged = make("POST", "/orders", f"userArn={SHOP}", userArn=SHOP)
     for authorizer in ({"iam": {"userArn": ""}, "userArn": SHOP}, {"userArn": SHOP}, None, 1):
@@ -76,7 +76,7 @@ def test_no_caller_can_name_itself(stack: Stack, make: Callable[..., Any]) -> No
 
 def test_the_check_signs_nothing_and_mints_its_own_counter(stack: Stack) -> None:
     """It invokes the function. Function URLs and API Gateway always say by which domain name a request came."""
-    laid_out(counters=["integers", "-check"])
+    deploy(counters=["integers", "-check"])
     stack.monkeypatch.setenv("CALLERS", json.dumps({ALICE: ["tickets"]}))
 
     def status(make: Callable[..., Any], method: str, path: str) -> int:

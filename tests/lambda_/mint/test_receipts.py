@@ -9,7 +9,7 @@ from mint.model import Block, RequestRefused
 from mint.receipts import Receipts
 
 from tests.lambda_.aws_client.faults import whole
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import deploy
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -25,7 +25,7 @@ def test_the_loser_of_a_race_returns_the_winners_integers(stack: Stack) -> None:
 
 
 def test_a_receipt_that_is_not_written_wastes_an_integer(ask: Ask, stack: Stack) -> None:
-    laid_out()
+    deploy()
     refused = whole({"__type": "x#AccessDeniedException", "message": "no"}, 400)
 
     def refuse(_region: str, operation: str, _request: Any) -> bytes | None:
@@ -38,7 +38,7 @@ def test_a_receipt_that_is_not_written_wastes_an_integer(ask: Ask, stack: Stack)
 
 
 def test_a_receipt_written_by_a_lost_attempt_is_the_requests_own(ask: Ask, stack: Stack) -> None:
-    laid_out()
+    deploy()
     stack.monkeypatch.setattr(stack.aws, "lost", [False, False, True])  # look, mint, put; then it puts again
     first, again = (ask("POST", "/", warm=True, idempotency_key="k") for _ in range(2))
 

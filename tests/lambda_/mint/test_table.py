@@ -9,12 +9,12 @@ from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
 from mint.table import ATTEMPTS
 
-from tests.lambda_.coordinator_calls import laid_out, put_item
+from tests.lambda_.coordinator_calls import deploy, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 
 def test_a_mint_is_one_call(ask: Ask, stack: Stack) -> None:
-    laid_out()
+    deploy()
     calls: list[str] = []
     stack.monkeypatch.setattr(stack.aws, "answer", lambda _region, operation, _request: calls.append(operation))
 
@@ -83,7 +83,7 @@ def test_a_block_follows_layouts_in_so_many_writes(ask: Ask, stack: Stack, chang
 def test_a_mint_whose_reply_is_lost_is_a_gap(
     ask: Ask, stack: Stack, path: str, lost: list[bool], minted: list[list[int]]
 ) -> None:
-    laid_out()
+    deploy()
     stack.monkeypatch.setattr(stack.aws, "lost", lost)
     documents = [ask("POST", path, warm=True)["document"] for _ in minted]
 

@@ -16,7 +16,7 @@ from mint.model import CounterItem
 
 from global_integers_core.lattice import Layout
 from local.paths import ROOT
-from tests.lambda_.coordinator_calls import laid_out
+from tests.lambda_.coordinator_calls import deploy
 from tests.lambda_.fixtures import HOME, Ask, Stack
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -25,7 +25,7 @@ EVIL = "<b title='\"'>%CONTENT%</script><script>alert(1)"
 
 @pytest.mark.parametrize("path", ["/nothing", "/-/status?counter=none", "/integers/1", "/integers/0"])
 def test_a_page_allows_only_its_own_scripts_and_styles(ask: Ask, stack: Stack, path: str) -> None:
-    laid_out()
+    deploy()
     response = ask("GET", path, accept=BROWSER)
     body, mints = response["body"], path == "/nothing"
 
@@ -44,7 +44,7 @@ def test_a_page_allows_only_its_own_scripts_and_styles(ask: Ask, stack: Stack, p
 
 
 def test_over_https_the_browser_is_told_to_keep_to_it(ask: Ask, stack: Stack) -> None:
-    laid_out()
+    deploy()
     header = "Strict-Transport-Security"
     for path in ("/", "/integers/1", "/integers/0"):
         assert ask("GET", path, accept=BROWSER)["headers"][header] == "max-age=31536000"
