@@ -3,6 +3,8 @@
 The tables of all settings, of all alarms and of prices are generated.
 """
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from coordinate.protocol.epochs import LASTS
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.moves import LATEST
 from coordinate.protocol.plan import left_at_ask
+from mint.api.request import DEFAULT_LIMIT, MAX_LIMIT
 
 from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, capacity
 from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
@@ -25,7 +28,7 @@ from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 from proof.bench import public_stack
 from tests.components.running import HOME, config, settings
-from tests.docs.pages import page
+from tests.docs.pages import PAGES, page
 from tools.generated import spelt
 
 DEFAULTS: dict[str, Any] = {
@@ -43,6 +46,7 @@ SIGNED, PUBLIC, SIGNED_100, PUBLIC_100 = (
 STATED = [
     ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
     ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
+    ("api.md", f"`?limit=` at a time (1 to {MAX_LIMIT}, default {DEFAULT_LIMIT})"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
     ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {WINDOW:,})"),
     ("../README.md", f"and `window` ({WINDOW:,})."),
@@ -82,3 +86,15 @@ STATED = [
 @pytest.mark.parametrize(("name", "text"), STATED, ids=str)
 def test_a_stated_default_is_the_one_in_force(name: str, text: str) -> None:
     assert text in " ".join(page(name).split())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_no_sentence_has_another_default(path: Path) -> None:
+    """Rows of tables aren't sentences."""
+    text = " ".join(line for line in path.read_text().splitlines() if not line.startswith("|"))
+    for name, stated in STATED:
+        text = text.replace(stated, "") if path.name == Path(name).name else text
+
+    assert (
+        re.findall(r"\bdefault(?:s to|:| is| of)? `?\d[\d,.]*|\d[\d,.]*`? (?:by default|\(the default\))", text) == []
+    )

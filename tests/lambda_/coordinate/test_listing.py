@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from coordinate.listing import PAGE
 
-from tests.lambda_.coordinator_calls import REGIONS, create, deploy, send
+from tests.lambda_.coordinator_calls import REGIONS, create, delete_item, deploy, send
 from tests.lambda_.fixtures import Ask, Stack
 
 
@@ -22,6 +22,8 @@ def test_all_counters_are_listed_with_their_last_integers(stack: Stack, ask: Ask
     layout = {"epoch": 1, "base": 1, "limit": 300_000_000}
     counters = {"integers": {**layout, "position": None}, "orders": {**layout, "position": 3}}
     assert listed() == {"counters": counters, "unreachable": []}
+    delete_item(stack, "eu-west-1", "orders")
+    assert listed() == {"counters": counters, "unreachable": []}, "what the others have minted"
     stack.aws.client("dynamodb", "eu-west-1").delete_table(TableName=stack.counters)
     assert listed() == {"counters": counters, "unreachable": ["eu-west-1"]}
 

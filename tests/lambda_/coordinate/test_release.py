@@ -180,6 +180,19 @@ def test_what_callers_reach_is_checked_once_more(broken: str, way: str) -> None:
     assert "docs/operations.md#the-way-back" in said
 
 
+def test_what_somebody_else_moves_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = InMemory()
+    theirs = Alias("6", "theirs", "", "2026-11-25T00:00:00Z")
+
+    def ask(region: str, qualifier: str) -> Ask:
+        functions.live["a"] = theirs
+        return InMemory.ask(functions, region, qualifier)
+
+    monkeypatch.setattr(functions, "ask", ask)
+    assert "can't be moved" in refused(Release(ASKED), functions)
+    assert functions.live["a"] == theirs
+
+
 def test_a_region_that_leaves_is_moved_unchecked_or_left(clock: list[float]) -> None:
     for functions, reply, version in (
         (InMemory(broken=["7", "live"]), {"released": "a"}, "7"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from coordinate.check import PATIENCE
 from coordinate.functions import Alias
 from coordinate.protocol.model import Absent, Refused
 from coordinate.self_check import ALIASES, check_self
@@ -79,10 +80,11 @@ def test_a_coordinator_that_works_moves_its_aliases(
     ],
 )
 def test_a_coordinator_that_lacks_something_moves_nothing(
-    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], what: str
+    monkeypatch: pytest.MonkeyPatch, clock: list[float], more: dict[str, Any], what: str
 ) -> None:
     client = Client(deployments="3", minting="3")
     with pytest.raises(Refused, match=f"^{what}"):
         checked_self(monkeypatch, client, "4", **more)
 
     assert client.versions == {"deployments": "3", "minting": "3"}
+    assert sum(clock) == (PATIENCE if "functions" in more else 0), "AWS may not know a new policy yet"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, End, Gone, Hold, Lost, Reconciled, Step, plan, used_by
+from coordinate.protocol.plan import Apply, Asked, Change, End, Gone, Hold, Lost, Reconciled, Step, plan, used_by
 from coordinate.protocol.plan import raised as with_a_higher_limit
 
 from global_integers_core.lattice import MAX_INTEGER
@@ -22,12 +22,13 @@ def step(
     items: dict[str, Any] | None = None,
     ids: dict[str, Any] | None = None,
     now: int = NOW,
+    count: int = 0,
 ) -> Step:
     """Return the step where every region follows the register, except for these items and ids."""
     regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
     nothing: dict[str, Any] = dict.fromkeys(regions)
     present = {**nothing, **(items_of(register) if register.regions else {}), **(items or {})}
-    return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now)
+    return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now, Asked(count=count))
 
 
 def changed(item: str, register: Register = REGISTER, **changes: Any) -> dict[str, Item]:
@@ -41,6 +42,8 @@ def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
     return {"a": replace(item, issued=item.issued + used * item.stride)}
 
 
+ALONE: dict[str, Any] = {"register": register("a"), "record": record("a"), "items": {"a": Absent.UNREACHABLE}}
+TWICE = replace(register("a"), limit=500 + 2 * (WINDOW + 1), window=2 * (WINDOW + 1))
 HELD = Item(500, 2, 500, 3, fenced=True, held=DELETED)
 GONE = replace(register(limit=500), counter="deleted")
 LOST = replace(GONE, limit=0, lost="loss-1")
@@ -72,6 +75,9 @@ RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lat
         # The limit is raised when a quarter is used.
         ({"items": issued(WINDOW // 4 - 1)}, Reconciled(())),
         ({"items": issued(WINDOW // 4 + 1), "now": NOW + 86_400}, Change(RAISED)),
+        # While no region can be seen, nothing counts as used.
+        ({**ALONE, "count": WINDOW}, Reconciled(("a",))),
+        ({**ALONE, "count": WINDOW + 1}, Change(TWICE)),
         # A deleted counter is no work once its items are held. Of a lost one, nothing is asked for.
         ({"register": GONE, "items": {"a": HELD, "b": HELD}}, Gone()),
         ({"register": GONE, "items": {"a": HELD, "b": replace(HELD, held="")}}, Apply(hold=("b",))),
