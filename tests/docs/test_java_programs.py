@@ -66,25 +66,3 @@ def test_what_maven_or_the_compiler_refuses_is_reported(
 
     assert program.missing
     assert capfd.readouterr().out == f"{program.missing}: the tests that need it are skipped\n"
-
-
-def test_without_java_it_says_what_to_install(
-    program: JavaProgram, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "bin" / "java").unlink()
-    programs.main()
-
-    refused, skipped = capfd.readouterr().out.splitlines()
-    assert refused == "not installed: DynamoDB Local: there is no apt-get here"
-    packages = "apt-get install default-jdk-headless maven"
-    assert skipped.startswith(f"DynamoDB Local is not installed (Debian and Ubuntu: {packages}): ")
-
-
-def test_nothing_is_installed_for_another_processor(
-    program: JavaProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    programs.main()
-
-    assert not (tmp_path / "mvn.log").exists()
-    assert capfd.readouterr().out == "DynamoDB Local has no SQLite for aarch64: the tests that need it are skipped\n"

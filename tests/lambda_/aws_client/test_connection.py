@@ -5,22 +5,11 @@
 import socket
 from typing import Any, ClassVar
 
-import aws_client.service
 import pytest
 from aws_client.connection import Connection, NoResponse
 from aws_client.signed_request import endpoint_of
 
 from tests.lambda_.aws_client.faults import ANSWER, GOOD, answers, calling, whole
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
-    with calling(monkeypatch, whole(ANSWER, headers={"Connection": "close"})) as (server, dynamodb):
-        dynamodb.call("UpdateItem", {})
-        dynamodb.call("UpdateItem", {})
-
-    assert server.connections == 2
 
 
 @pytest.mark.usefixtures("quick")

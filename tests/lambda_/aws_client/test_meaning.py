@@ -12,10 +12,6 @@ def test_a_code_says_more_than_the_status(code: str, known: Meaning, status: int
     assert meaning(status, code) == known
 
 
-def test_no_code_has_two_meanings() -> None:
-    assert len({code for code, _ in CODES}) == len(CODES)
-
-
 @pytest.mark.parametrize(
     ("status", "code", "message", "known"),
     [

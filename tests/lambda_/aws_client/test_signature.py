@@ -6,8 +6,7 @@ import datetime as dt
 from unittest.mock import patch
 
 import botocore.auth
-import pytest
-from aws_client.signed_request import Credentials, Endpoint, encoded, signed
+from aws_client.signed_request import Credentials, Endpoint, signed
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as TheirCredentials
 from hypothesis import example, given, settings
@@ -72,8 +71,3 @@ def test_a_signature_is_botocores(
     assert first == f"POST /below{path} HTTP/1.1"
     sent = {"Host": "example.com", "Accept-Encoding": "identity", **expected, "Content-Length": str(len(body))}
     assert sorted(lines) == sorted(f"{name}: {value}" for name, value in sent.items())
-
-
-@pytest.mark.parametrize(("text", "expected"), [("a-b_c.d~9", "a-b_c.d~9"), ("a:b/ü", "a%3Ab%2F%C3%BC"), ("", "")])
-def test_encoding(text: str, expected: str) -> None:
-    assert encoded(text) == expected

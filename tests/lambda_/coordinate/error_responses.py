@@ -29,17 +29,11 @@ KMS = "com.amazonaws.services.kms.model."
 
 OUTAGES = {
     "503 with HTML": raw(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body></html>"),
-    "503 with a page": raw(503, b"<!DOCTYPE html><html><body>Sorry</body></html>"),
     "503 with text": raw(503, b"upstream connect error or disconnect/reset before headers"),
-    "500 without a body": raw(500),
-    "502 without a body": raw(502),
-    "504 without a body": raw(504),
-    "507": raw(507),
+    **{f"{status} without a body": raw(status) for status in (500, 502, 504, 507)},
     "500 with other JSON": raw(500, b"[]"),
     "500 with no code": raw(500, b'{"__type": null}'),
-    "InternalServerError": error("InternalServerError", 500),
-    "InternalFailure": error("InternalFailure", 500),
-    "ServiceUnavailableException": error("ServiceUnavailableException", 503),
+    **{code: error(code, 500) for code in ("InternalServerError", "InternalFailure", "ServiceUnavailableException")},
     "200 with HTML": raw(200, b"<html>captive portal</html>"),
     "200 without a body": raw(200),
     "200 with other JSON": raw(200, b"[]"),
@@ -55,24 +49,17 @@ KEYS = {
     "a disabled key": error("ValidationException", message=f"KMS key disabled error: {KMS}DisabledException: a"),
     "a key to be deleted": error("ValidationException", message=f"KMS validation error: {KMS}KMSInvalidStateException"),
 }
+OF_TOKENS = ("AccessDeniedException", "ExpiredTokenException", "MissingAuthenticationToken", "OptInRequired")
+OF_SIGNATURES = (
+    *("IncompleteSignature", "InvalidClientTokenId", "InvalidSignatureException", "RequestExpired"),
+    "UnrecognizedClientException",
+)
 SIGNERS = {
     "a denied key": error("AccessDeniedException", message=f"KMS key access denied error: {KMS}AWSKMSException: a"),
-    "AccessDeniedException": error("AccessDeniedException"),
-    "ExpiredTokenException": error("ExpiredTokenException", 403),
-    "IncompleteSignature": error("IncompleteSignature"),
-    "InvalidClientTokenId": error("InvalidClientTokenId", 403),
-    "InvalidSignatureException": error("InvalidSignatureException"),
-    "MissingAuthenticationToken": error("MissingAuthenticationToken", 403),
-    "OptInRequired": error("OptInRequired", 403),
-    "RequestExpired": error("RequestExpired"),
-    "UnrecognizedClientException": error("UnrecognizedClientException"),
+    **{code: error(code, 403) for code in (*OF_TOKENS, *OF_SIGNATURES)},
 }
-THROTTLES = {
-    "ProvisionedThroughputExceededException": error("ProvisionedThroughputExceededException"),
-    "RequestLimitExceeded": error("RequestLimitExceeded"),
-    "ThrottlingException": error("ThrottlingException"),
-    "429 without a body": raw(429),
-}
+THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
+THROTTLES = {"429 without a body": raw(429), **{code: error(code) for code in THROTTLED}}
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
 
 

@@ -70,17 +70,6 @@ def test_an_unexpected_error_or_one_of_the_whole_run_surfaces(raised: type[Excep
     assert next(stopped, "closed") == "closed"
 
 
-def test_batches_are_answered_in_their_order() -> None:
-    def reading() -> Steps[str]:
-        assert (yield []) == []
-        found = yield [ReadRegister("a"), ReadRegister("b")]
-        (last,) = yield [ReadRegister("c")]
-        return ", ".join([*found, last])
-
-    assert drive(reading(), answer) == "answer for a, answer for b, answer for c"
-    assert drive_all([], answer) == []
-
-
 def test_calls_of_a_batch_and_of_all_counters_run_together() -> None:
     together, names = Barrier(COUNTERS), [f"c{number}" for number in range(COUNTERS)]
 

@@ -73,8 +73,8 @@ def test_only_old_epochs_are_dropped(over: int, later: int) -> None:
 
     assert over not in dropped
     assert len(dropped) <= MAX_PAST
-    if over > MAX_PAST:
-        assert over - MAX_PAST in dropped, "so that no more than MAX_PAST stay"
+    assert dropped <= {*range(1, over + later - MAX_PAST)}, "so many stay"
+    assert dropped >= {*range(max(1, over - MAX_PAST), min(over, over + later - MAX_PAST))}, "and no more"
 
 
 def test_the_item_does_not_grow_with_the_past(stack: Stack) -> None:

@@ -1,6 +1,5 @@
 """Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,6 @@ from coordinate.protocol import operations as op
 from coordinate.protocol.model import Absent, Admitted, Claim, Item, ItemState, Refused
 
 from global_integers_core.lattice import Layout
-from global_integers_core.records import issued_in
 from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinate.error_responses import answer
 from tests.lambda_.coordinate.sample_records import record, register
@@ -115,31 +113,6 @@ def test_what_was_issued_in_an_epoch_that_ends_is_noted(
     assert store.carry_out(op.FenceItem(EU, "integers", ItemState(1, held), epoch, 0)) == 5
     found = store.carry_out(op.ReadItem(EU, "integers"))
     assert (found, found.past) == (Item(5, 2, 5, epoch, fenced=True), past)
-
-
-@pytest.mark.parametrize(
-    ("over", "epoch", "dropped"),
-    [
-        (1, 2, []),
-        (5, 6, []),
-        (40, 41, []),
-        (41, 42, [1]),
-        (50, 51, [10]),
-        (40, 80, range(1, 40)),
-        (45, 80, range(5, 40)),
-        (45, 95, range(5, 46)),
-    ],
-)
-def test_the_last_integers_of_forty_epochs_are_kept(
-    stack: Stack, store: Store, over: int, epoch: int, dropped: Sequence[int]
-) -> None:
-    client, key = stack.aws.client("dynamodb", EU), {"receipt": {"S": "integers/layouts"}}
-    before = range(max(1, over - 40), over)
-    client.put_item(TableName=stack.receipts, Item={**key, **{issued_in(each): {"N": "7"} for each in before}})
-    assert store.carry_out(op.RecordLayouts(EU, "integers", (Layout(epoch, 1, (EU,)),), (over, 7)))
-
-    found = client.get_item(TableName=stack.receipts, Key=key).get("Item", {})
-    assert [each for each in (*before, over) if issued_in(each) not in found] == [*dropped]
 
 
 def test_every_read_is_consistent(stack: Stack, store: Store) -> None:
