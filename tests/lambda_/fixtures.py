@@ -17,11 +17,8 @@ from aws_client.service import DynamoDB, ServiceError
 
 from components.settings.args import minting_environment
 from local.aws_clients import Aws
-from tests.lambda_.coordinator_calls import ARN, PATIENCE, make_table
+from tests.lambda_.coordinator_calls import ARN, HOME, PATIENCE, REGIONS, make_table
 from tests.lambda_.in_process import answer_in_process
-
-HOME = "us-east-1"
-REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,11 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError, TooManyCounters
 
-from tests.lambda_.coordinator_calls import ARN, DEPLOYMENTS, HOME, create, deploy, register, send
-from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.coordinator_calls import ARN, DEPLOYMENTS, HOME, create, deploy, send
+from tests.lambda_.fixtures import Stack
 from tests.lambda_.table_losses import everything, recreate
 
 ALIAS = f"{ARN}:minting"
-
-
-def test_a_block_is_granted_that_is_larger_than_the_window(stack: Stack, ask: Ask) -> None:
-    deploy(window=1000)
-    ask("POST", "/?count=400")
-    assert ask("POST", "/?count=20000")["statusCode"] == 503
-
-    replies = [send({"grant": "integers", "count": 20_000}, invoked=ALIAS) for _ in range(2)]
-
-    assert replies[0]["counters"] == replies[1]["counters"], "the first time, enough was granted"
-    after = register(stack)
-    assert after is not None
-    assert after.window == 40_000
-    assert ask("POST", "/?count=20000")["statusCode"] == 200
 
 
 def test_callers_create_counters_up_to_a_bound(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,16 +65,3 @@ def test_no_caller_sets_off_an_alarm_on_the_schedule(
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [(line["Run"], line["Failed"]) for line in lines if "Run" in line] == runs
     assert not any("FailedRuns" in line for line in lines)
-
-
-def test_a_grant_is_no_repair(stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(HOME, window=1000)
-    ask("POST", "/?count=1000")
-    capsys.readouterr()
-
-    send({"grant": "integers"}, invoked=ALIAS)
-
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [line["phase"] for line in lines if "phase" in line] == ["granted"]
-    (found,) = [line for line in lines if "Run" in line]
-    assert (found["Run"], found["Failed"], found["Repairs"]) == ("grant", 0, 0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from coordinate.functions import (
     MintResponse,
     alias_of,
     answer_of,
-    described,
-    described_back,
 )
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import DeploymentRecord, Refused
@@ -327,13 +324,3 @@ def test_a_description_is_read_as_it_was_written(description: str, build: str, b
     alias = alias_of({"FunctionVersion": "7", "Description": description})
 
     assert (alias.version, alias.build, alias.back_from, alias.before) == ("7", build, back_from, before)
-
-
-def test_a_description_says_since_when() -> None:
-    build = "3f2a9c81d0b7"
-    for written in (described("7", build, "12", proven=False), described("7", build, proven=True)):
-        alias = alias_of({"FunctionVersion": "7", "Description": written})
-        assert (alias.build, alias.proven) == (build, "not checked" not in written)
-        assert datetime.fromisoformat(alias.since.replace("Z", "+00:00")).tzinfo is UTC
-        assert len(written) <= 256, "Lambda takes no more"
-    assert alias_of({"FunctionVersion": "7", "Description": described_back("7", build)}).proven

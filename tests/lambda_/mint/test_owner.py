@@ -77,18 +77,6 @@ def test_only_old_epochs_are_dropped(over: int, later: int) -> None:
     assert dropped >= {*range(max(1, over - MAX_PAST), min(over, over + later - MAX_PAST))}, "and no more"
 
 
-def test_the_item_does_not_grow_with_the_past(stack: Stack) -> None:
-    name = "n" * 63
-    sizes: list[int] = []
-    for i, regions in enumerate((TWO, TWO[::-1], TWO, TWO[::-1])):
-        deploy(*regions, counters=[name], floors={name: 2**51 + i * 10**9})
-        found = stack.aws.client("dynamodb", HOME).get_item(TableName=stack.counters, Key={"counter": {"S": name}})
-        item = found.get("Item", {})
-        sizes.append(sum(len(attribute) + len(str(*value.values())) for attribute, value in item.items()))
-
-    assert sizes[1] == sizes[2] == sizes[3] < 300, "a mint writes one unit, and many items fit a read unit"
-
-
 @pytest.mark.parametrize(
     ("past", "integer", "expected"),
     [

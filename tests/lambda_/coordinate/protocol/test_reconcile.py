@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from coordinate.protocol import operations as op
 from coordinate.protocol.epochs import begin_next_epoch, fence, lost_register, recover
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
+from coordinate.protocol.model import Absent, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.plan import Asked
 from coordinate.protocol.reconcile import Outcome, reconcile
 
@@ -169,19 +169,6 @@ def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     assert fenced is not None
     assert fenced.fenced
     assert fenced.ceiling - fenced.issued == left
-
-
-def test_the_rate_at_a_fence_is_that_since_the_scan() -> None:
-    busy = register("a", ids=("a 2",), window=200_000, granted=NOW - 1_000, limit=500 + 200_000)
-    world, item = world_for("b", register=busy), items_of(busy)["a"]
-    world.copies["c"] = Copy(busy, "mirror 1")
-    world.items("a")["c"] = replace(item, issued=item.issued + 100_000)
-    begun(world, op.Observation(busy, {"a": item, "b": None}, {"a": "a 2", "b": "b 3"}, NOW - 1_001)).finish(
-        world.carry_out
-    )
-
-    fenced = world.items("a")["c"]
-    assert (fenced.fenced, fenced.ceiling - fenced.issued) == (True, 1_000)
 
 
 HELD = Item(7, 2, 7, 3, fenced=True, held="token")

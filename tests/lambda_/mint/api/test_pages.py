@@ -67,14 +67,6 @@ def test_nothing_in_a_document_becomes_markup() -> None:
     assert "</script><script>alert" not in page(EVIL, "eu-west-1", [], None, open_counters=False)["body"]
 
 
-@pytest.mark.parametrize(("integer", "is_long"), [(99_999_999, False), (100_000_000, True)])
-def test_a_long_integer_is_written_smaller(integer: int, is_long: bool) -> None:
-    names = ("region", "offset", "stride", "epoch", "minted")
-    body = owner_page({"counter": "orders", "integer": integer} | dict.fromkeys(names, "1"), HOME)["body"]
-
-    assert ('<p class="large long">' in body) == is_long
-
-
 @pytest.mark.parametrize(("epoch", "shown"), [(1, [1, 2, 3, 4]), (7, [6, 7, 8, 9]), (40, [39, 40]), (None, [40])])
 def test_the_page_has_only_the_layouts_that_its_line_shows(epoch: int | None, shown: list[int]) -> None:
     layouts = [Layout(epoch, 100 * epoch, ("us-east-1", "eu-west-1")) for epoch in range(1, 41)]
