@@ -191,7 +191,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     while stack:
         state = stack.pop()
         if not any(following(turn) for turn in state.turns):
-            check_end(state.world(record, case))
+            for end in _happened(state, case.loses, record, case):
+                check_end(end.world(record, case))
             ends += 1
         for successor in reversed(tuple(_successors(state, record, case))):  # the first one is visited next
             if successor not in seen:
@@ -234,25 +235,38 @@ class Tables:
 
 
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
-    """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
+    """Yield what one operation of one coordinator makes of a state, after what may happen in its region."""
     for index, turn in enumerate(state.turns):
-        if following(turn) is not None:
-            tables = Tables(state, record, case)
+        if (operation := following(turn)) is None:
+            continue
+        for before in _happened(state, getattr(operation, "region", None), record, case):
+            tables = Tables(before, record, case)
             next_turn = _at_once(_answered(turn, tables.carry_out), tables.carry_out, case)
             turns = (*state.turns[:index], next_turn, *state.turns[index + 1 :])
             written = tables.written
-            yield state._replace(turns=turns) if written is None else _state(written, state.unreachable, turns)
-    if len(state.minted) < case.mints:
-        for table in state.tables:
-            world = state.world(record, case)
-            if world.mint(table.region) is not None:
-                yield _state(world, state.unreachable, state.turns)
-    if case.loses is not None and all(table.id != "recreated" for table in state.tables):
-        world = state.world(record, case)
-        world.make(case.loses, "recreated")
-        yield _state(world, state.unreachable, state.turns)
-    if case.unreachable is not None and state.unreachable is not None and (case.returns or not state.unreachable):
-        yield state._replace(unreachable=None if state.unreachable else True)
+            yield before._replace(turns=turns) if written is None else _state(written, before.unreachable, turns)
+
+
+def _happened(state: SearchState, region: str | None, record: DeploymentRecord, case: Case) -> list[SearchState]:
+    """Return the state, and what mints and events in a region make of it.
+
+    They happen just before an operation there. Between operations elsewhere, they would make no difference.
+    """
+    states = [state]
+    if region is None:
+        return states
+    while len(states[-1].minted) < case.mints:
+        world = states[-1].world(record, case)
+        if world.mint(region) is None:
+            break
+        states.append(_state(world, state.unreachable, state.turns))
+    if region == case.loses and all(table.id != "recreated" for table in state.tables):
+        for world in [each.world(record, case) for each in states]:
+            world.make(region, "recreated")
+            states.append(_state(world, state.unreachable, state.turns))
+    if region == case.unreachable and state.unreachable is not None and (case.returns or not state.unreachable):
+        states += [each._replace(unreachable=None if state.unreachable else True) for each in states]
+    return states
 
 
 def _at_once(turn: Run, carry_out: op.CarryOut, case: Case) -> Run:
