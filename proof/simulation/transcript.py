@@ -45,8 +45,6 @@ from coordinate.protocol import model
 from coordinate.protocol import operations as op
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, pending_regions, run
 
-READ, DESCRIBE = "Read", "Describe"
-
 
 def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[str]:
     """Return what a coordinator did, one line for each write, and one for consecutive reads.
@@ -55,14 +53,16 @@ def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[st
     """
     lines, read, ids = list[str](), list[str](), list[str]()
     for operation, answer in steps:
-        kind = _kind(operation)
-        if kind == "Write" or (kind == READ and ids):
+        kind = type(at_its_home(operation)).__name__
+        reads, describes = kind.startswith(("Read", "Scan")), kind.startswith("Describe")
+        if not describes and (ids or not reads):
             lines += _inspected(name, read, ids)
             read, ids = [], []
-        if kind == READ:
+        if reads:
             read.append(_found(operation, answer))
-        elif kind == DESCRIBE:
-            ids.append(_id(operation, answer))
+        elif describes:
+            gone = f"{getattr(operation, 'region', '')} {getattr(answer, 'value', '')}"
+            ids.append(shown_id(answer) if isinstance(answer, str) else gone)
         else:
             lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
     return [*lines, *_inspected(name, read, ids)]
@@ -73,15 +73,6 @@ def _inspected(name: str, read: list[str], ids: list[str]) -> list[str]:
     if read:
         return [f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else "")]
     return [f"{name} describes {described}"] if ids else []
-
-
-def _kind(operation: op.Operation) -> str:
-    name = type(at_its_home(operation)).__name__
-    return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
-
-
-def _id(operation: op.Operation, answer: str | model.Absent) -> str:
-    return shown_id(answer) if isinstance(answer, str) else f"{getattr(operation, 'region', '')} {answer.value}"
 
 
 def _found(operation: op.Operation, answer: Any) -> str:
@@ -135,23 +126,20 @@ def shown(value: Any) -> str:
         case model.Absent():
             return value.value
         case model.DeploymentRecord():
-            marks = ["reconciled"] * value.reconciled
-            answered = [f"answered {shown(model.Recovery(value.answered, value.above))}"] if value.answered else []
-            first = [f"first {value.first_base} in epoch {value.first_epoch}"] if value.first_epoch > 1 else []
+            answered = value.answered and f"answered {value.answered} above {value.above}"
+            first = f"first {value.first_base} in epoch {value.first_epoch}" if value.first_epoch > 1 else ""
             named = f"{value.number}: {shown(value.desired)}, token {value.token}"
-            return ", ".join([named, *answered, *first, *marks])
+            return _listed(named, answered, first, "reconciled" * value.reconciled)
         case model.DesiredState():
-            leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
+            leaving = value.leaving and f"leaving {shown(value.leaving)}"
             floors = [f"floor {'' if name == '*' else name + ' '}{floor}" for name, floor in value.floors.items()]
-            recovery = [f"recovery {shown(value.recovery)}"] if value.recovery else []
-            return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors, *recovery])
-        case model.Recovery(loss, above):
-            return f"{loss} above {above}"
+            recovery = value.recovery and f"recovery {value.recovery.loss} above {value.recovery.above}"
+            return _listed(f"regions {shown(value.regions)}", leaving, *floors, recovery)
         case model.Register():
-            lost = [f"lost by {value.lost}"] if value.lost else []
+            lost = value.lost and f"lost by {value.lost}"
             if not value.regions:
-                return ", ".join([_named(value, "epoch", "limit"), "deleted", *lost])
-            return ", ".join([_named(value, "epoch", "regions", "base", "limit"), f"tables {_tables(value)}", *lost])
+                return _listed(_named(value, "epoch", "limit"), "deleted", lost)
+            return _listed(_named(value, "epoch", "regions", "base", "limit"), f"tables {_tables(value)}", lost)
         case model.Item():
             fenced = ", fenced" if value.fenced and not value.held else ""
             return f"{shown(value.state)}, {_named(value, 'issued', 'stride', 'ceiling')}{fenced}"
@@ -204,12 +192,17 @@ def _change(old: model.Register | None, new: model.Register) -> str:
         return shown(new)
     if new.layouts_id != old.layouts_id:
         return f"{shown(new)}, in {shown_id(new.layouts_id)}"
-    parts = [f"tables {_tables(new)}"] if new.ids != old.ids else []
-    return ", ".join([*parts, *([_named(new, "limit")] if new.limit > old.limit else [])])
+    tables = f"tables {_tables(new)}" if new.ids != old.ids else ""
+    return _listed(tables, _named(new, "limit") if new.limit > old.limit else "")
 
 
 def _tables(register: model.Register) -> str:
     return " ".join("-" if id_ is None else shown_id(id_) for id_ in register.ids)
+
+
+def _listed(*parts: Any) -> str:
+    """Return the parts that aren't empty."""
+    return ", ".join(filter(None, parts))
 
 
 def _named(value: Any, *names: str) -> str:
@@ -222,8 +215,11 @@ WINDOW = "100"
 
 LINE = "----"
 
-OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above", "at")
-"""What may follow the regions of a deployment."""
+OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above", "at", "of")
+"""What further words of a command may begin with."""
+
+LOSSES = {"lose": ("recreated", "made again, empty"), "restore": ("restored", "made again, as it was")}
+"""Commands that lose a table and make it again: how, and what they print."""
 
 MINTED = {True: ", minted", False: ", not minted", None: ""}
 
@@ -258,24 +254,22 @@ class Player:
                 return self._deploy(name, words)
             case ["schedule", name, *words]:
                 return self._start(name, ScheduledRun(), *words[1:])
-            case ["create", name, *counters]:
-                return self._start(name, Create(tuple(counters)))
-            case ["delete", name, *counters]:
-                return self._start(name, Delete(tuple(counters)))
+            case ["create" | "delete" as kind, name, *counters]:
+                return self._start(name, (Create if kind == "create" else Delete)(tuple(counters)))
             case ["grant", name, counter, "back", epoch]:
                 return self._start(name, Grant(counter, went_back=int(epoch)))
             case ["grant", name, counter, count]:
                 self.world.largest = max(self.world.largest, int(count))
                 return self._start(name, Grant(counter, int(count)))
             case ["step", name, *count]:
-                return self._advance(name, int(count[0]) if count else 1, ())
+                return self._run(name, most=int((count or [1])[0]))
             case ["run", name, *until]:
                 return self._run(name, until)
             case ["writes", name, *until]:
                 reads = (f"{name} reads", f"{name} describes")
                 return [line for line in self._run(name, until) if not line.startswith(reads)]
             case ["finish", name]:
-                return self._run(name, [])[-1:]
+                return self._run(name)[-1:]
             case ["crash", name]:
                 following = self.coordinators.pop(name).todo[0][2]
                 return [f"{name} has crashed before {shown_operation(following)}"]
@@ -284,19 +278,19 @@ class Player:
                 self.world.at = coordinator.home
                 return shown_steps(name, [(each, self.world.carry_out(each)) for *_, each in coordinator.todo])
             case ["mint", region, *words]:
-                count, counter = _split(words, "of")
-                return self._mint(region, int(count[0]) if count else 1, *counter)
+                parts = _parts(words)
+                return self._mint(region, int((parts[""] or [1])[0]), *parts.get("of", ()))
             case ["ask", region, integer]:
                 said = ask(self.world, region, COUNTER, int(integer)) or {"region": "it doesn't know", "minted": None}
                 return [f"{region}: {said['region']}{MINTED[said['minted']]}"]
-            case ["lose", *table]:
-                return [f"made again, empty: {self._lost(' '.join(table), 'recreated')}"]
+            case ["lose" | "restore" as kind, *table]:
+                how, said = LOSSES[kind]
+                self.world.lose(name := " ".join(table), how, Random(0))
+                return [f"{said}: {name if name.startswith('receipts') else shown_id(self._table(name).id)}"]
             case ["gone", *table]:
                 self.world.lose(" ".join(table), "gone", Random(0))
             case ["keep", *table]:
                 self.world.keep(" ".join(table))
-            case ["restore", *table]:
-                return [f"made again, as it was: {self._lost(' '.join(table), 'restored')}"]
             case ["rewind", table]:
                 id_ = self._table(table).id
                 self.world.lose(table, "restored", Random(0))
@@ -318,12 +312,7 @@ class Player:
         return []
 
     def _deploy(self, name: str, words: list[str]) -> list[str]:
-        world, parts = self.world, {"": list[str]()}
-        for word in words:
-            if word in OPTIONS:
-                parts[word] = []
-            else:
-                parts[[*parts][-1]].append(word)
+        world, parts = self.world, _parts(words)
         for region in parts[""]:
             world.make_table(region)
         read, copy = world.record, world.record_copy
@@ -351,21 +340,14 @@ class Player:
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), home or self.world.home)
         return []
 
-    def _lost(self, name: str, how: str) -> str:
-        self.world.lose(name, how, Random(0))
-        return name if name.startswith("receipts") else shown_id(self._table(name).id)
-
     def _table(self, name: str) -> Any:
         return self.world.database.tables[place_of(name)]
 
-    def _run(self, name: str, until: list[str]) -> list[str]:
-        return self._advance(name, None, getattr(op, until[-1]) if until else ())
-
-    def _advance(self, name: str, most: int | None, before: Any) -> list[str]:
+    def _run(self, name: str, until: Sequence[str] = (), most: int | None = None) -> list[str]:
         """Let a coordinator carry out so many operations at most, and stop before one of a kind."""
+        before: Any = getattr(op, until[-1]) if until else ()
         coordinator = self.coordinators[name]
-        steps: list[tuple[op.Operation, Any]] = []
-        ending: list[str] = []
+        steps, ending = list[tuple[op.Operation, Any]](), list[str]()
         self.world.at = coordinator.home
 
         def carry_out(operation: op.Operation) -> Any:
@@ -374,11 +356,10 @@ class Player:
                 steps.append((operation, answer))
             return answer
 
-        def is_there() -> bool:
+        while not coordinator.ended and len(steps) != most:
             following = coordinator.todo[0][2]
-            return isinstance(following, before) and not changes_nothing(following)
-
-        while not coordinator.ended and len(steps) != most and not is_there():
+            if isinstance(following, before) and not changes_nothing(following):
+                break
             try:
                 coordinator.step(carry_out)
             except model.Refused as refusal:
@@ -401,10 +382,15 @@ class Player:
         return [f"record: {shown(world.record)}", f"register: {shown(world.registers.get(counter))}", *items]
 
 
-def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
-    """Return what comes before a word, and what comes after it."""
-    where = words.index(word) if word in words else len(words)
-    return words[:where], words[where + 1 :]
+def _parts(words: list[str]) -> dict[str, list[str]]:
+    """Return the words by the option that they follow, the first ones by ""."""
+    parts = {"": list[str]()}
+    for word in words:
+        if word in OPTIONS:
+            parts[word] = []
+        else:
+            parts[[*parts][-1]].append(word)
+    return parts
 
 
 def _pending(result: RunResult | None) -> str:
