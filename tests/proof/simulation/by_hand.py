@@ -1,20 +1,17 @@
 """What schedules are made of that are written by hand: runs that stop anywhere, mints, losses and answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Deploy, Refused
+from coordinate.protocol.model import Refused
 from coordinate.protocol.reconcile import reconcile
-from coordinate.protocol.run import Create, Delete, RunResult
+from coordinate.protocol.run import Create, Delete
 
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import LAYOUTS
 from tests.lambda_.coordinate.interrupted_runs import run_to
-from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run, world_with
 
 
 def two_regions() -> CheckedWorld:
@@ -23,32 +20,6 @@ def two_regions() -> CheckedWorld:
     for region in "ab":
         world.make_table(region)
     return world
-
-
-def deployment(
-    world: CheckedWorld,
-    regions: Sequence[str],
-    name: str,
-    *,
-    home: str = "",
-    follows: str | None = None,
-    **settings: Any,
-) -> SimulatedCoordinator:
-    """Return the run of a deployment whose preview reads what is admitted now, unless it `follows` something else."""
-    record, copy = world.record, world.record_copy
-    if copy and (record is None or record.layouts_id != world.layouts.id):
-        record = copy.original
-    home = home or world.home
-    world.make_home(home)
-    asked = desired(regions, layouts_label=f"{home} {world.database.tables[home, LAYOUTS].id}", **settings)
-    admitted = record.token if record else ""
-    return begun(Deploy(decoded(asked), admitted if follows is None else follows, world.now), name)
-
-
-def deployed(world: CheckedWorld, *regions: str, **settings: Any) -> RunResult:
-    for region in regions:
-        world.make_table(region)
-    return deployment(world, regions, world.new_id("deployment"), **settings).finish(world.carry_out)
 
 
 def at(world: CheckedWorld, home: str) -> op.CarryOut:
@@ -103,23 +74,16 @@ def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
                 break
 
 
-def stack(*regions: str) -> CheckedWorld:
-    """Return a world in which these regions are deployed."""
-    world = CheckedWorld()
-    deployed(world, *regions)
-    return world
-
-
 def minting(*regions: str, most: int = 5) -> CheckedWorld:
     """Return a world in which these regions have minted."""
-    world = stack(*regions)
+    world = world_with(*regions)
     mint_all(world, *regions, most=most)
     return world
 
 
 def created(*regions: str, most: int = 5) -> CheckedWorld:
     """Return a world in which a caller has created e, and these regions have minted it."""
-    world = stack(*regions)
+    world = world_with(*regions)
     create(world)
     mint(world, most)
     return world

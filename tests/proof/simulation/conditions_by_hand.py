@@ -16,18 +16,15 @@ from proof.simulation.coordinator import Conflict
 from proof.simulation.deployments import WINDOW
 from proof.simulation.world import LAYOUTS, RECORD, Decoded, at_its_home
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
-from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run, world_with
 from tests.proof.simulation.by_hand import (
     at,
     create,
     created,
-    deployed,
-    deployment,
     go_on_without_a,
     mint_all,
     raise_in_a,
     settling,
-    stack,
     stopped_before,
     two_regions,
 )
@@ -57,7 +54,7 @@ def has_no_record(world: CheckedWorld, home: str) -> None:
 
 def late_deployment() -> None:
     """A deployment whose preview is outdated would overrule a newer one."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     late = stopped_before(world, op.WriteRecord, deployment(world, "ba", "late"))
     deployed(world, "a")
     step_all(late, world.carry_out)
@@ -66,7 +63,7 @@ def late_deployment() -> None:
 
 def late_register() -> None:
     """A register that arrives late would take back a limit that was raised since, and so would the mirror, if lost."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     late = stopped_before(world, op.WriteRegister, deployment(world, "ba", "late"))
     scheduled_run(world)  # makes the same change
     mint_all(world, "a")
@@ -104,7 +101,7 @@ def late_record_copy() -> None:
 
 def late_copy_of_a_move() -> None:
     """A home region that was claimed by the next one, before it had a record, would be a second one all the same."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     late = deployment(world, "ab", "late", home="h2")
     run_to(late, op.WriteRecordCopy, at(world, "h2"))
     deployment(world, "ab", "third", home="h3").finish(at(world, "h3"))
@@ -117,7 +114,7 @@ def late_copy_of_a_move() -> None:
 
 def late_claim() -> None:
     """A claim that arrives late would stop the home region, and nobody would know a later one."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     late = deployment(world, "ab", "late", home="h2")
     run_to(late, op.AtHome, at(world, "h2"))
     while not any(isinstance(at_its_home(operation), op.WriteClaim) for *_, operation in late.todo):
@@ -146,7 +143,7 @@ def two_first_homes() -> None:
 
 def late_raise() -> None:
     """A raise of the epoch before would lift a ceiling above the present limit."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     mint_all(world, "a", most=2 * WINDOW)
     until_raise = stopped_before(world, op.RaiseItem, settling(world, "late"))
     world.now += 200_000
@@ -157,7 +154,7 @@ def late_raise() -> None:
 
 def late_raise_of_a_fence() -> None:
     """A raise that arrives after the fence would lift it, and the next epoch has begun right above."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     mint_all(world, "a", most=WINDOW - 1)
     late = stopped_before(world, op.RaiseItem, settling(world, "late"))
     run_to(deployment(world, "ba", "changing"), op.OpenItem, world.carry_out)
@@ -170,7 +167,7 @@ def late_raise_of_a_fence() -> None:
 
 def late_lower_raise() -> None:
     """A raise that was overtaken by a higher one would lower the ceiling, and the region would stop minting."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     world.now += 1_000_000  # so long that the window needn't grow
     mint_all(world, "a")
     late = stopped_before(world, op.RaiseItem, settling(world, "late"))
@@ -185,7 +182,7 @@ def late_lower_raise() -> None:
 
 def lost_fence() -> None:
     """A fence near the ceiling would raise it above the limit, with which a region counts that is unreachable."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     mint_all(world, "a", most=WINDOW // 2)
     changing = stopped_before(world, op.FenceItem, deployment(world, "ba", "changing"))
     mint_all(world, "a", most=WINDOW)
@@ -264,7 +261,7 @@ def late_first_hold() -> None:
 
 def restored(table: str) -> None:
     """A table at home that was restored would be taken for the one of before, and an old epoch would end once more."""
-    world = stack("a")
+    world = world_with("a")
     world.keep(table)
     for _ in range(2):
         world.lose("a", "recreated", Random(0))

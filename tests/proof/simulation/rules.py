@@ -73,10 +73,6 @@ def _joined(register: Register, region: str, _item: Item) -> Mapping[str, Any]:
     return {} if known.get(region) else {"held": "?"}
 
 
-def _unchanged(_region: str, _item: Item) -> Mapping[str, Any]:
-    return {}
-
-
 def _any_answer(step: Function) -> Function:
     def stepped(self: Any, token: str) -> Any:
         if self._record.answered and self._observation.register.lost:
@@ -115,7 +111,7 @@ def _some_fenced(fence: Function) -> Function:
     def fenced(*args: Any, into: bool = False) -> op.Steps[dict[str, Item]]:
         steps: op.Steps[dict[str, Item]] = fence(*args, into=into)
         done = yield from steps
-        return {**(_changed(args[1], _unchanged) if into else {}), **done}
+        return {**(args[1] if into else {}), **done}
 
     return fenced
 

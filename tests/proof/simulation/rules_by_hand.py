@@ -14,14 +14,12 @@ from coordinate.protocol.run import Create, Grant, ScheduledRun
 from proof.simulation.checks import CheckedWorld, MintedTwice
 from proof.simulation.coordinator import Conflict, SimulatedCoordinator
 from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
-from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
+from tests.lambda_.coordinate.simulated_runs import begun, deployed, deployment, scheduled_run
 from tests.proof.simulation.by_hand import (
     answer,
     create,
     created,
     delete,
-    deployed,
-    deployment,
     finish,
     forget,
     go_on_without_a,

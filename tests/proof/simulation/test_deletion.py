@@ -6,12 +6,12 @@ from typing import Any
 from coordinate.protocol import operations as op
 from coordinate.protocol.run import Create
 
-from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run
-from tests.proof.simulation.by_hand import delete, mint, stack, stopped_before
+from tests.lambda_.coordinate.simulated_runs import begun, scheduled_run, world_with
+from tests.proof.simulation.by_hand import delete, mint, stopped_before
 
 
 def test_a_restored_first_register_begins_the_counter_again() -> None:
-    world = stack("a", "b")
+    world = world_with("a", "b")
     stopped_before(world, op.WriteCopy, begun(Create(("e",)), "late"))
     world.keep("layouts")
     world.lose("layouts", "restored", Random(0))
@@ -22,7 +22,7 @@ def test_a_restored_first_register_begins_the_counter_again() -> None:
 
 def test_a_late_hold_and_its_opening_mint_nothing_again() -> None:
     """Both may be carried out twice, minutes after each other, and after the deletion."""
-    world = stack("a", "b")
+    world = world_with("a", "b")
     writes: list[op.Operation] = []
 
     def noted(operation: op.Operation) -> Any:

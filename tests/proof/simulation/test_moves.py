@@ -17,8 +17,8 @@ from proof.simulation.checks import CheckedWorld, MintedTwice, check_reconciled
 from proof.simulation.coordinator import SimulatedCoordinator
 from proof.simulation.schedule import RandomSchedule
 from proof.simulation.world import LAYOUTS, MIRROR, at_home, kind_of
-from tests.lambda_.coordinate.simulated_runs import begun
-from tests.proof.simulation.by_hand import at, deployment, stack, two_regions
+from tests.lambda_.coordinate.simulated_runs import begun, deployment, world_with
+from tests.proof.simulation.by_hand import at, two_regions
 
 HOME, NEXT, THIRD = "home", "h2", "h3"
 REGIONS = "ab"
@@ -223,7 +223,7 @@ def lives_on(without: tuple[str, ...]) -> CheckedWorld:
 
     Then that region isn't reached, and the other one gets a new epoch.
     """
-    world = stack(*REGIONS)
+    world = world_with(*REGIONS)
     world.largest = 400
     late = begun(Grant("c", 400), "late")
     while not any(isinstance(operation, op.WriteRegister) for *_, operation in late.todo):
