@@ -28,27 +28,25 @@ def desired(
     leaving: Sequence[str] = (),
     *,
     counters: Sequence[str] = ("c",),
-    floors: Mapping[str, int] | None = None,
     layouts_label: str = "home layouts 1",
     first: str = "home layouts 1",
     tables: Mapping[str, str] | None = None,
-    window: int = WINDOW,
-    recovery: Mapping[str, Any] | None = None,
+    **asked: Any,
 ) -> dict[str, Any]:
-    """Return what a deployment of a small world asks for."""
+    """Return what a deployment of a small world asks for, also its floors, window and recovery if they are `asked`."""
     return {
         "regions": list(regions),
         "leaving": list(leaving),
         "counters": list(counters),
-        "floors": dict(floors or {}),
-        "recovery": dict(recovery or {}),
-        "window": window,
+        "floors": {},
+        "recovery": {},
+        "window": WINDOW,
         "scheduleMinutes": 1,
         "layoutsLabel": layouts_label,
         "firstLayoutsLabel": first,
         "defaultCounter": counters[0],
         "tableLabels": dict(tables or {}),
-    }
+    } | asked
 
 
 def decoded(asked: Mapping[str, Any]) -> DesiredState:
@@ -128,23 +126,14 @@ class SimulatedPulumi:
         leaving = tuple(region for region in gone if self._random.random() < 0.5)
         return SimulatedSettings(regions, leaving, floors, self.window, self.recovery, self.home)
 
-    def up(
-        self,
-        settings: SimulatedSettings,
-        read: Read,
-        *,
-        refresh: bool,
-        wrong_by: int = 0,
-    ) -> str | None:
+    def up(self, settings: SimulatedSettings, read: Read, *, refresh: bool, wrong_by: int = 0) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
         `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed. The clock of
         the computer that deploys is `wrong_by` so many seconds.
         """
-        world = self._world
-        now = world.now + wrong_by
-        self.settings = settings
-        home, self.home = settings.home, settings.home
+        world, home = self._world, settings.home
+        self.settings, self.home = settings, home
         world.make_home(home)
         label = f"{home} {world.database.tables[home, LAYOUTS].stream}"
         self.homes.add(home)
@@ -165,7 +154,7 @@ class SimulatedPulumi:
             recovery=settings.recovery,
         )
         record, copy, former = read
-        sent = event(asked, record, copy, now, former)
+        sent = event(asked, record, copy, world.now + wrong_by, former)
         return None if sent == self._event else sent
 
     def succeeded(self, sent: str | None) -> list[str]:
@@ -179,8 +168,8 @@ class SimulatedPulumi:
                 self.homes.remove(home)
                 for table in (LAYOUTS, MIRROR):
                     self._world.delete(at_home(table, home))
-        deleted = [region for region in sorted(self.tables) if region not in stays]
-        deleted = [region for region in deleted if self._random.random() < 0.8]  # the rest fails
+        gone = sorted(self.tables.keys() - stays)
+        deleted = [region for region in gone if self._random.random() < 0.8]  # the rest fails
         for region in deleted:
             del self.tables[region]
         return deleted

@@ -127,16 +127,11 @@ class Stack:
         except Refused as refusal:
             self.said = loss_named(str(refusal)) or self.said
             return str(refusal)
-        if isinstance(request, Deploy | ScheduledRun):
-            self._see(result)
-        return ""
-
-    def _see(self, result: RunResult) -> None:
-        """Note that this run has seen to the tables that were restored, in the regions that answered."""
-        pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
-        if result.record is not None and result.outcomes:
+        if isinstance(request, Deploy | ScheduledRun) and result.record is not None and result.outcomes:
+            pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
             for region in self.world.restored.keys() - pending:
                 self.world.seen_to(region)
+        return ""
 
     def mint(self, *, everywhere: bool) -> None:
         """Mint some integers in each region, in the regions that answer, or wherever it works."""
@@ -155,10 +150,8 @@ class Stack:
 @cache
 def _built(number: int, answered: bool) -> bytes:
     """Return a stack that has minted in two epochs, pickled: to load it is faster than to copy it."""
-    world = CheckedWorld()
-    pulumi = SimulatedPulumi(world, Random(0), ["c"])
-    names = tuple("abc"[:number])
-    stack = Stack(world, pulumi, names)
+    world, names = CheckedWorld(), tuple("abc"[:number])
+    stack = Stack(world, SimulatedPulumi(world, Random(0), ["c"]), names)
     assert stack.up() == ""
     stack.mint(everywhere=True)
     for name in ("layouts", "mirror", *names):
@@ -193,7 +186,7 @@ def _built(number: int, answered: bool) -> bytes:
 def lost(losses: Losses) -> Stack:
     """Return a stack that has lost this."""
     stack: Stack = pickle.loads(_built(len(losses.regions), losses.answered))  # noqa: S301 (made above)
-    world, pulumi, random = stack.world, stack.pulumi, Random(0)
+    world, random = stack.world, Random(0)
     stack.counters = ("c",)
     if not losses.warm:
         world.warm.clear()
@@ -208,7 +201,7 @@ def lost(losses: Losses) -> Stack:
     if losses.layouts == "without its registers":
         world.registers.clear()
     if not losses.remembered:
-        pulumi.forget()
+        stack.pulumi.forget()
     return stack
 
 
@@ -263,9 +256,8 @@ def outcome(losses: Losses) -> tuple[str, ...]:
     for _ in range(7):
         refusal = stack.up(ABOVE)
         world.now += 7_200
-        if unaccepted:
-            world.unreachable -= unaccepted
-            unaccepted = set[str]()
+        world.unreachable -= unaccepted
+        unaccepted = set[str]()
         scheduled = stack.schedule()
         refusal = refusal or scheduled
         if not world.restored:
@@ -280,8 +272,7 @@ def outcome(losses: Losses) -> tuple[str, ...]:
     for _ in range(2):
         world.now += 7_200
         stack.schedule()
-    again = stack.up()
-    if again:
+    if again := stack.up():
         raise Stuck(f"refused after it had succeeded: {again}")
     stack.schedule()
     stack.counters = ("c", "d", "x")

@@ -78,10 +78,8 @@ class Network:
         return self._world.denied.get(region) == kind_of(operation)
 
     def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
-        if (run, region) in self._given_up:
-            return True
-        hot = self.hot == (region, getattr(operation, "counter", None))
-        return hot or self._random.random() < self._rates["throttled"]
+        given_up, hot = (run, region) in self._given_up, self.hot == (region, getattr(operation, "counter", None))
+        return given_up or hot or self._random.random() < self._rates["throttled"]
 
     def deliver(self) -> None:
         """Let some late write arrive, unless it is too late."""

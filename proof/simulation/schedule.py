@@ -80,6 +80,8 @@ class RandomRun(SimulatedCoordinator):
     def __init__(self, request: Run, name: str, home: str, begun: int) -> None:
         super().__init__(run(request, name, RunResult()), home)
         self.begun, self.asleep = begun, 0
+        self.sent = ""
+        """The event, if Pulumi has started it."""
         self.whole = isinstance(request, Deploy | ScheduledRun)
         """Whether it sees to all counters."""
 
@@ -149,8 +151,8 @@ class RandomSchedule:
         self.pulumi.check = _one_of(Dice(f"check {seed}"), 0.25, (CHECK_COUNTER,)) or ()
         self.runs: list[RandomRun] = []
         self.started = 0
-        self.deploying: tuple[RandomRun, str] | None = None
-        """The run that `up` waits for, and its event."""
+        self.deploying: RandomRun | None = None
+        """The run that `up` waits for."""
         self.lost: dict[str, int] = {}
         """The tables that were lost and not repaired yet, and when."""
         self.for_ever: str | None = None
@@ -208,19 +210,18 @@ class RandomSchedule:
         if random.random() < rates["loss"]:
             self._lose_region()
         if random.random() < rates["home loss"]:
-            self._lose_home(random.choice(("layouts", "mirror")))
+            name = random.choice((LAYOUTS, MIRROR))
+            self._lose_home(name, at_home(name, self.world.home), random)
         if random.random() < rates["record loss"]:
             self._lose_records()
         if random.random() < rates["stray"] and self.world.record:
-            home = self.world.home
-            name = random.choice(["layouts", "mirror", *sorted(self.world.tables)])
-            self.world.spoil(at_home(name, home) if name in (LAYOUTS, MIRROR) else name)
+            homes = [at_home(name, self.world.home) for name in (LAYOUTS, MIRROR)]
+            self.world.spoil(random.choice([*homes, *sorted(self.world.tables)]))
         if random.random() < rates["denied"]:
-            table = random.choice(["layouts", "mirror", *REGIONS])
-            if self.world.denied.pop(table, None) is None:
-                self.world.denied[table] = random.choice(("reads", "writes"))
+            self._deny(random.choice(["layouts", "mirror", *REGIONS]), random)
         if self.callers.random() < rates["denied receipts"]:
-            self._deny_receipts(self.callers.choice(REGIONS))
+            region = self.callers.choice(REGIONS)
+            self.world.unrecorded |= {region} if self._deny(f"receipts {region}", self.callers) else set()
         if random.random() < rates["restart"]:
             self.world.restart(random.choice(REGIONS))
         if random.random() < rates["hours"]:
@@ -228,8 +229,8 @@ class RandomSchedule:
         if rates["by hand"] and self.answering.random() < rates["by hand"] and len(self.lost) < self.losses - 1:
             self._delete_by_hand()
         if rates["both lost"] and self.answering.random() < rates["both lost"] and len(self.lost) < self.losses - 1:
-            for name in ("layouts", "mirror"):
-                self._lose_home(name)
+            for name in (LAYOUTS, MIRROR):
+                self._lose_home(name, at_home(name, self.world.home), random)
         if rates["put back"] and self.answering.random() < rates["put back"]:
             region, counter = self.answering.choice(REGIONS), self.answering.choice(self.minted)
             if region in self.world.warm and self.world.put_back(region, counter, self.answering):
@@ -261,16 +262,14 @@ class RandomSchedule:
         """Lose a table of another home region than the present one."""
         world, table = self.world, self.moving.choice((LAYOUTS, MIRROR))
         others = [home for home in sorted(world.homes) if home != world.home]
-        name = at_home(table, self.moving.choice(others)) if others else table
-        began = world.record_copy or world.record
-        if others and began and world.table(name) and world.backups.get(name) and len(self.lost) < self.losses:
-            world.lose(name, self.moving.choice(("recreated", "restored")), self.moving)
-            self.lost[table] = world.now
+        if others:
+            self._lose_home(table, at_home(table, self.moving.choice(others)), self.moving)
 
-    def _deny_receipts(self, region: str) -> None:
-        if self.world.denied.pop(f"receipts {region}", None) is None:
-            self.world.denied[f"receipts {region}"] = self.callers.choice(("reads", "writes"))
-            self.world.unrecorded.add(region)
+    def _deny(self, table: str, random: Random) -> bool:
+        """Let a table refuse reads or writes, or neither any more. Return whether it refuses."""
+        if self.world.denied.pop(table, None) is None:
+            self.world.denied[table] = random.choice(("reads", "writes"))
+        return table in self.world.denied
 
     def _mint(self) -> None:
         random = self.random
@@ -321,15 +320,12 @@ class RandomSchedule:
                 check_refusal(self.world, refusal)
             if run.home in (self.world.home, self.pulumi.home):
                 self._hear(refusal)
-            if self._is_deploying(run):
+            if run is self.deploying:
                 self._note_home(refusal)
             self.refusals.append(str(refusal))
             run.result = refusal
         if run.ended:
             self._ended(run)
-
-    def _is_deploying(self, run: RandomRun) -> bool:
-        return self.deploying is not None and self.deploying[0] is run
 
     def _hear(self, refusal: Refused) -> None:
         """Note what a refusal says of a loss, or raise `FalseAlarm` if there can't be one."""
@@ -375,7 +371,7 @@ class RandomSchedule:
 
     def _forget(self, run: RandomRun) -> None:
         self.runs.remove(run)
-        if self._is_deploying(run):
+        if run is self.deploying:
             self.deploying = None
 
     def _deploy(self, settings: SimulatedSettings | None = None) -> None:
@@ -426,17 +422,18 @@ class RandomSchedule:
 
     def _send(self, sent: str) -> None:
         deployment = deployment_of(sent)
-        self.deploying = (self._start(deployment, deployment.desired.home), sent)
+        self.deploying = self._start(deployment, deployment.desired.home)
+        self.deploying.sent = sent
 
     def _ended(self, run: RandomRun) -> None:
-        sent = self.deploying[1] if self.deploying and self._is_deploying(run) else None
+        deployed = run is self.deploying
         self._forget(run)
         result = run.result
         if run.whole and isinstance(result, RunResult) and result.record is not None and not result.unfinished:
             self.last = result
             self._mended(result, run.begun)
-            if sent is not None:
-                self._delete(sent)
+            if deployed:
+                self._delete(run.sent)
 
     def _delete(self, sent: str | None) -> None:
         for region in self.pulumi.succeeded(sent):
@@ -466,12 +463,13 @@ class RandomSchedule:
             self.world.lose(region, self.random.choice(("recreated", "restored", "gone")), self.random)
             self.lost[region] = self.world.now
 
-    def _lose_home(self, name: str) -> None:
-        began = self.world.record_copy or self.world.record  # before that, nothing shows what was lost
-        table = at_home(name, self.world.home)
-        if began and self.world.backups.get(table) and len(self.lost) < self.losses:
-            self.world.lose(table, self.random.choice(("recreated", "restored")), self.random)
-            self.lost[name] = self.world.now
+    def _lose_home(self, name: str, table: str, random: Random) -> None:
+        """Lose a layouts table or a mirror."""
+        world = self.world
+        began = world.record_copy or world.record  # before that, nothing shows what was lost
+        if began and world.table(table) and world.backups.get(table) and len(self.lost) < self.losses:
+            world.lose(table, random.choice(("recreated", "restored")), random)
+            self.lost[name] = world.now
 
     def _delete_by_hand(self) -> None:
         """Delete a register and its copy, or the record and its copy, or put back older content, in the same tables."""
@@ -488,11 +486,8 @@ class RandomSchedule:
                     world.copies.pop("c", None)
             case 1:
                 counter = answering.choice(self.minted)
-                back = [
-                    REGISTERS(items[counter])
-                    for items in world.backups.get(at_home(LAYOUTS, world.home), [])
-                    if counter in items
-                ]
+                backups = world.backups.get(at_home(LAYOUTS, world.home), [])
+                back = [REGISTERS(items[counter]) for items in backups if counter in items]
                 here = [old for old in back if isinstance(old, Register) and old.layouts_id == world.layouts.id]
                 # With a region's item out of sight, nobody could know what it was given.
                 if here and counter in world.copies and not out_of_sight:
@@ -514,11 +509,9 @@ class RandomSchedule:
 
     def _lose_records(self) -> None:
         """Lose a receipts table. Nothing has to be done about it: only the past is forgotten."""
-        there = sorted(region for region, name in self.world.database.tables if name == RECEIPTS)
-        if not there:
-            return
-        name = f"{RECEIPTS} {self.random.choice(there)}"
-        self.world.lose(name, self.random.choice(("recreated", "restored", "gone")), self.random)
+        if there := sorted(region for region, name in self.world.database.tables if name == RECEIPTS):
+            name = f"{RECEIPTS} {self.random.choice(there)}"
+            self.world.lose(name, self.random.choice(("recreated", "restored", "gone")), self.random)
 
     def _finish(self) -> None:
         while self.runs:
@@ -589,10 +582,8 @@ class RandomSchedule:
         settings = self.pulumi.settings
         if settings is None:
             return  # none got as far as the coordinator
-        if not set(settings.regions) - self.world.unreachable:
-            return  # refused: no region could mint
-        if not self._finds_home():
-            return  # refused: nobody can know what is to be moved
+        if not (set(settings.regions) - self.world.unreachable and self._finds_home()):
+            return  # refused: no region could mint, or nobody can know what is to be moved
         if self.world.record is None and {*settings.regions, *settings.leaving} & self.world.unreachable:
             return  # refused: at the first deployment, all must answer
         for expected in ("success", "nothing to do"):
