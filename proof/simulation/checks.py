@@ -117,12 +117,12 @@ class CheckedWorld(World):
         if region in self.restored:
             self.excepted.add(key)
             self.unseen.setdefault(region, set()).add(key)
-        elif key in self.exposed and (item := self.item(region, counter)) and item.epoch >= self.exposed[key][0]:
+            return
+        if key in self.exposed and (item := self.item(region, counter)) and item.epoch >= self.exposed[key][0]:
             raise MintedTwice(f"{counter} {integer} was minted by a restored {self.exposed[key]} and again in {region}")
-        elif key in self.minted:
+        if key in self.minted:
             raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
-        else:
-            self.minted[key] = region
+        self.minted[key] = region
 
     def seen_to(self, region: str) -> None:
         """Note that a run has seen to a restored table: from the present epochs on, nothing repeats what it minted."""
@@ -236,11 +236,10 @@ class CheckedWorld(World):
         if table is None or now is None or region in self.restored or now.fenced or now.held:
             return False
         states = [items[counter] for items in self.backups[region][self.before.get(region, 0) :] if counter in items]
-        decoded = [(state, found) for state in states if isinstance(found := ITEMS(state), Item)]
         older = [
             (state, found.issued)
-            for state, found in decoded
-            if found.issued < now.issued and not found.held
+            for state in states
+            if isinstance(found := ITEMS(state), Item) and found.issued < now.issued and not found.held
             if any_epoch or replace(found, issued=0, ceiling=0) == replace(now, issued=0, ceiling=0)
         ]
         if older:

@@ -1,6 +1,7 @@
 """A coordinator that can be stopped between any two operations, so that it can race, be late or crash."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from coordinate.protocol.model import Refused
@@ -14,16 +15,16 @@ class Conflict(Exception):
     """Nothing was written, because another write of the same item was under way."""
 
 
+@dataclass(eq=False)
 class _Steps:
-    def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, index: int = 0) -> None:
-        self.steps = steps
-        self.parent = parent
-        self.index = index
-        """The index of the result among the parent's answers."""
-        self.answers: dict[int, Any] = {}
-        self.expected = 0
-        self.waiting: Iterator[tuple[int, Steps[Any]]] = iter(())
-        """Steps of a `Parallel` that are not begun yet."""
+    steps: Steps[Any]
+    parent: "_Steps | None" = None
+    index: int = 0
+    """The index of the result among the parent's answers."""
+    answers: dict[int, Any] = field(default_factory=dict[int, Any])
+    expected: int = 0
+    waiting: Iterator[tuple[int, Steps[Any]]] = field(default_factory=lambda: iter(()))
+    """Steps of a `Parallel` that are not begun yet."""
 
 
 def changes_nothing(operation: Operation) -> bool:

@@ -295,8 +295,7 @@ class Client(DynamoDB):
     """The client of one region, as the functions use it."""
 
     def __init__(self, database: Database, region: str) -> None:
-        self.region = region
-        self._database = database
+        self.region, self._database = region, database
 
     def call(self, operation: str, request: Request | bytes) -> dict[str, Any]:
         """Call an operation, as `Database.call` does."""

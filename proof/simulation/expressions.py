@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from math import nan
@@ -135,20 +136,20 @@ def reserved() -> frozenset[str]:
     return frozenset((Path(moto.origin or "").parent / "dynamodb/parsing/reserved_keywords.txt").read_text().split())
 
 
+@dataclass
 class _Translation:
     """Translates an expression into Python, in which `i` is the item, and `v` are the values of the request.
 
     The words are marked first, so that Python parses it: `#a = :b AND c < d` becomes `n_a == v_b and p_c < p_d`.
     """
 
-    def __init__(self, kind: str, text: str, names: Mapping[str, str]) -> None:
-        self._kind = kind
-        self._text = text
-        self._names = names
-        self.used: set[str] = set()
-        """Names and values."""
-        self.checks: list[str] = []
-        """What raises `invalid` if a value has a type that its place doesn't allow."""
+    _kind: str
+    _text: str
+    _names: Mapping[str, str]
+    used: set[str]
+    """Gets the names and values."""
+    checks: list[str]
+    """Gets what raises `invalid` if a value has a type that its place doesn't allow."""
 
     def condition(self) -> list[tuple[str, str]]:
         """Return the tests that AND joins, each with its translation."""
@@ -275,20 +276,18 @@ def translated(
     without: frozenset[str],
 ) -> Expressions:
     """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`."""
-    known, named, changed, lines = dict[str, str](names), list[tuple[str, str]](), list[str](), list[str]()
-    texts = {"ConditionExpression": condition, "UpdateExpression": update, "ProjectionExpression": projection}
-    translations = {kind: _Translation(kind, text, known) for kind, text in texts.items() if text is not None}
-    for kind, translation in translations.items():
-        if kind == "ConditionExpression":
-            named = [("unchanged" if _REPLACING(text) else text, test) for text, test in translation.condition()]
-        elif kind == "UpdateExpression":
-            changed, lines = translation.changes()
-        else:
-            changed = translation.projected()
-    used = {word for translation in translations.values() for word in translation.used}
+    known, used, checks = dict[str, str](names), set[str](), list[str]()
+
+    def translation(kind: str, text: str) -> _Translation:
+        return _Translation(kind, text, known, used, checks)
+
+    tested = [] if condition is None else translation("ConditionExpression", condition).condition()
+    named = [("unchanged" if _REPLACING(text) else text, test) for text, test in tested]
+    changed, lines = ([], []) if update is None else translation("UpdateExpression", update).changes()
+    if projection is not None:
+        changed = translation("ProjectionExpression", projection).projected()
     if known.keys() - used:
         raise invalid(f"Value provided in ExpressionAttributeNames unused in expressions: {known.keys() - used}")
-    checks = [check for translation in translations.values() for check in translation.checks]
     tests = " and ".join(test for name, test in named if name not in without) or "True"
     source = [
         *(f"def test(i, v): return {tests}", "def check(v):", *(f" {check}" for check in checks), " return"),

@@ -88,14 +88,14 @@ def place_of(name: str) -> tuple[str, str]:
     return (region, table) if region else (name, COUNTERS)
 
 
+@dataclass
 class Decoding(Generic[T]):
     """Decodes each item once. No item is ever changed, so it is known by its identity."""
 
-    def __init__(
-        self, decode: Callable[[Mapping[str, Any]], T], encode: Callable[[Any], Attributes], end: str = ""
-    ) -> None:
-        self.decode, self.encode, self.end = decode, encode, end
-        self._known: dict[int, tuple[Attributes, T | Absent]] = {}
+    decode: Callable[[Mapping[str, Any]], T]
+    encode: Callable[[Any], Attributes]
+    end: str = ""
+    _known: dict[int, tuple[Attributes, T | Absent]] = field(default_factory=dict[int, tuple[Attributes, T | Absent]])
 
     def __call__(self, attributes: Attributes) -> T | Absent:
         """Return what they encode, or `Absent.STRAY`."""
@@ -209,8 +209,8 @@ class World:
 
     def conditions(self) -> set[str]:
         """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
-        met = self.database.conditions()
-        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in met}
+        tests = self.database.conditions()
+        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in tests}
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""
