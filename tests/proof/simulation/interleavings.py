@@ -35,14 +35,17 @@ class Case:
     returns: bool = True
     """Whether it answers again at any time later."""
 
-    def at_once(self, operation: op.Operation) -> bool:
+    def at_once(self, operation: op.Operation, unreachable: bool | None) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
+        region = getattr(operation, "region", None)
+        if region is not None and region == self.unreachable:
+            return bool(unreachable) and not self.returns  # for good: each gets the same answer
         match operation:
             case op.ReadRecord() | op.ReadAdmitted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
             # The last of several recorded layouts stays.
-            case op.DescribeTable(region) | op.ReadRecorded(region) | op.RecordLayouts(region):
-                return region not in (self.loses, self.unreachable)
+            case op.DescribeTable() | op.ReadRecorded() | op.RecordLayouts():
+                return region != self.loses
             case _:
                 return False
 
@@ -183,7 +186,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     begun = (
         Run(name, 0, Hashed(_State("c", name, record, None, Asked()), inspects=True)) for name in case.coordinators
     )
-    turns = tuple(_at_once(run, world.carry_out, case) for run in begun)
+    turns = tuple(_at_once(run, world.carry_out, case, False) for run in begun)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -241,7 +244,7 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
             continue
         for before in _happened(state, getattr(operation, "region", None), record, case):
             tables = Tables(before, record, case)
-            next_turn = _at_once(_answered(turn, tables.carry_out), tables.carry_out, case)
+            next_turn = _at_once(_answered(turn, tables.carry_out), tables.carry_out, case, before.unreachable)
             turns = (*state.turns[:index], next_turn, *state.turns[index + 1 :])
             written = tables.written
             yield before._replace(turns=turns) if written is None else _state(written, before.unreachable, turns)
@@ -269,8 +272,8 @@ def _happened(state: SearchState, region: str | None, record: DeploymentRecord, 
     return states
 
 
-def _at_once(turn: Run, carry_out: op.CarryOut, case: Case) -> Run:
-    while (operation := following(turn)) is not None and case.at_once(operation):
+def _at_once(turn: Run, carry_out: op.CarryOut, case: Case, unreachable: bool | None) -> Run:
+    while (operation := following(turn)) is not None and case.at_once(operation, unreachable):
         turn = _answered(turn, carry_out)
     return turn
 

@@ -41,8 +41,8 @@ CASES = {
     "alone, unreachable": (Case(mints=1, coordinators=ALONE, unreachable="b"), check_next_run, 1_000, None),
     "alone, loses": (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000, None),
     "two": (Case(mints=0), check_end, 10_000, "slow"),
-    "two, minting": (Case(mints=1), check_end, 50_000, "long"),
-    "two, unreachable": (Case(mints=0, unreachable="b", returns=False), check_next_run, 200_000, "long"),
+    "two, minting": (Case(mints=1), check_end, 20_000, "long"),
+    "two, unreachable": (Case(mints=0, unreachable="b", returns=False), check_next_run, 20_000, "long"),
     "alone, minting and loses": (Case(mints=3, coordinators=ALONE, loses="b"), check_next_run, 20_000, "long"),
 }
 """What may happen, how the end is checked, how many states there are at least, and the test's marker."""
