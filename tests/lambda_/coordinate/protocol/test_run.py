@@ -113,13 +113,13 @@ def test_a_region_that_never_answers_again_is_left_out() -> None:
     with pytest.raises(Refused) as refused:
         deployed(world, "a", "b")
     loss = str(refused.value).partition("{loss: ")[2].partition(",")[0]
-    answer = {"recovery": {"loss": loss, "above": 10_000}}
-    run_to(deployment(world, "ab", "answer", **answer), op.ScanRegisters, world.carry_out)
+    answer = {"loss": loss, "above": 10_000}
+    run_to(deployment(world, "ab", "answer", recovery=answer), op.ScanRegisters, world.carry_out)
     world.unreachable = {"b"}
     with pytest.raises(Refused, match="b must answer"):
-        deployed(world, "a", "b", **answer)
+        deployed(world, "a", "b", recovery=answer)
 
-    deployed(world, "a", **answer)
+    deployed(world, "a", recovery=answer)
     assert world.mint("a") == 10_001
 
 
