@@ -72,6 +72,9 @@ RAISED = replace(REGISTER, limit=QUARTER + 2 * WINDOW, granted=NOW + 86_400, lat
         *[({"register": UNJOINED, "items": item}, Change(REGISTER)) for item in BEFORE],
         ({"register": UNJOINED, "items": {"b": None}}, Hold(("b",))),
         ({"items": {"b": None}}, End()),  # it had one, and may have minted
+        # A floor ends the epoch if it lies above where the epoch began.
+        ({"record": record("a", "b", floors={"c": REGISTER.base})}, Reconciled(())),
+        ({"record": record("a", "b", floors={"c": REGISTER.base + 1})}, End()),
         # The limit is raised when a quarter is used.
         ({"items": issued(WINDOW // 4 - 1)}, Reconciled(())),
         ({"items": issued(WINDOW // 4 + 1), "now": NOW + 86_400}, Change(RAISED)),

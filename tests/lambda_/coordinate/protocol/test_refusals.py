@@ -50,6 +50,15 @@ def test_a_loss_is_answered_with_the_number_that_is_enough() -> None:
     )
 
 
+@pytest.mark.parametrize(("number", "last"), [(10, "c09: in eu-west-1"), (11, "and 1 more")])
+def test_ten_traces_are_shown_and_how_many_more(number: int, last: str) -> None:
+    found = refusals.lost_everything("layouts 2", {f"c{n:02}": ["eu-west-1"] for n in range(number)})
+
+    said, *lines = str(found).splitlines()
+    assert (len(lines), lines[-1].strip()) == (number, last)
+    assert "another one" not in said, "the settings name no other loss"
+
+
 def test_counters_of_one_loss_get_one_number() -> None:
     """Whoever answers the loss answers it for all of them."""
     others = [refusals.lost(f"c{n:02}", LOST, {"us-east-1": Item(10, 3, 100 + n, 4)}) for n in range(12)]
@@ -62,3 +71,4 @@ def test_counters_of_one_loss_get_one_number() -> None:
     assert lines[10].startswith("… and 2 more counters. Look into your own data")
     assert "Use 111 if that is larger: " in lines[10]
     assert str(found[1]).count("loss-1") == 1
+    assert "more counters" not in str(refusals.joined(others[:10])[0])
