@@ -185,6 +185,7 @@ def test_with_both_lost_whatever_is_left_is_named(left: str) -> None:
     assert found is not None
     assert (found.answered, found.above, found.first_base) == (loss, 2_500, 2_501)
     assert found.first_epoch == world.registers["c"].epoch >= NOW
+    assert found.number == 1 + (left in ("a record", "the record's copy")), "no number of before comes again"
 
 
 @pytest.mark.parametrize("table", ["layouts", "mirror"])
