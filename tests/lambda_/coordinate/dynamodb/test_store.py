@@ -115,6 +115,15 @@ def test_what_was_issued_in_an_epoch_that_ends_is_noted(
     assert (found, found.past) == (Item(5, 2, 5, epoch, fenced=True), past)
 
 
+def test_a_change_of_an_item_says_whether_it_was_made(stack: Stack, store: Store) -> None:
+    put_item(stack, EU, Item(5, 2, 9, 1), "integers")
+    another = ItemState(1, "another run")
+
+    assert store.carry_out(op.HoldItem(EU, "orders", another, None)) is True
+    assert store.carry_out(op.HoldItem(EU, "integers", another, None)) is False
+    assert store.carry_out(op.FenceItem(EU, "integers", another, 2, 0)) is False
+
+
 def test_every_read_is_consistent(stack: Stack, store: Store) -> None:
     seen: list[Any] = []
     answer(stack, lambda _region, operation, request: seen.append((operation, request.get("ConsistentRead"))))
