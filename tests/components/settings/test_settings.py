@@ -79,6 +79,7 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
         *({"counters": ["integers", name]} for name in ("0", "a" * 63, "a_b-c")),
         {"counters": ["orders"], "defaultCounter": "orders"},
         *({"recovery": {"loss": LOSS, "above": above}} for above in (0, 2**53 - 1)),
+        {"budget": 1_000_000, "alarmEmails": [f"{'a' * 39}{n}@x.example" for n in range(10)]},
         {"domain": LONG},
         {"domain": "xn--bcher-kva.example.com"},
         {"domain": "a.b.c-1.example.com", "hostedZone": "c-1.example.com."},
