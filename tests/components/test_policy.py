@@ -12,8 +12,8 @@ from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, config, deploy
 
 
-def test_another_partition_has_tables_of_its_own() -> None:
-    home, partition = "us-gov-west-1", "aws-us-gov"
+@pytest.mark.parametrize(("home", "partition"), [("us-gov-west-1", "aws-us-gov"), ("cn-north-1", "aws-cn")])
+def test_another_partition_has_tables_of_its_own(home: str, partition: str) -> None:
     deployment = deploy(config(home, home=home, allowUrlRegions=[home]))
     policies = [json.loads(policy.inputs["policy"])["Statement"] for policy in deployment.of(POLICY)]
     resources = {resource for policy in policies for statement in policy for resource in statement["Resource"]}
