@@ -115,16 +115,16 @@ def received(event: Mapping[str, Any]) -> Received:
     context, body = _mapping(event.get("requestContext")), str(event.get("body") or "")
     if "httpMethod" in event:  # only 1.0 has it
         method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")
-        raw_headers, query = event.get("multiValueHeaders"), list(_pairs(event.get("multiValueQueryStringParameters")))
-        direct = False
+        query, direct = list(_pairs(event.get("multiValueQueryStringParameters"))), False
+        headers: dict[str, str] = {}
+        for name, value in _pairs(event.get("multiValueHeaders")):  # may differ only in their case
+            lower = name.lower()
+            headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
     else:
         method, path = _mapping(context.get("http")).get("method", ""), event.get("rawPath")
-        raw_headers, query = event.get("headers"), _query_of(str(event.get("rawQueryString") or ""))
+        query = _query_of(str(event.get("rawQueryString") or ""))
+        headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
         direct, signed = "domainName" not in context, _mapping(context.get("authorizer")).get("iam")
-    headers: dict[str, str] = {}
-    for name, value in _pairs(raw_headers):
-        lower = name.lower()
-        headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
     size = len(body)
     if event.get("isBase64Encoded") is True:
         size = size * 3 // 4 - body[-2:].count("=")  # the padding is no content
