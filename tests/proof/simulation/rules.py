@@ -7,6 +7,7 @@ something is stuck.
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -40,7 +41,7 @@ Patches = dict[str, tuple[tuple[Any, ...], str, Callable[[Any], Any]]]
 
 
 def _always(value: Any) -> Callable[[Function], Function]:
-    return lambda _: lambda *_args, **_named: value
+    return lambda _: lambda *_args, **_named: copy(value)  # a rule may write into its answer
 
 
 def _changed(items: Mapping[str, Any], change: Callable[[str, Item], Mapping[str, Any]]) -> dict[str, Any]:
