@@ -54,6 +54,31 @@ def decoded(asked: Mapping[str, Any]) -> DesiredState:
     return desired_state_of(canonical(asked))
 
 
+def deployment(
+    world: CheckedWorld,
+    regions: Sequence[str],
+    leaving: Sequence[str] = (),
+    *,
+    home: str = "",
+    follows: str | None = None,
+    seconds: int = 0,
+    **asked: Any,
+) -> Deploy:
+    """Return a deployment whose preview reads what is admitted now, unless it `follows` something else.
+
+    It is requested so many seconds from now.
+    """
+    record, copy = world.record, world.record_copy
+    if copy and (record is None or record.layouts_id != world.layouts.id):
+        record = copy.original  # it is about to be put back
+    home = home or world.home
+    world.make_home(home)
+    label = f"{home} {world.database.tables[home, LAYOUTS].id}"
+    admitted = record.token if record else ""
+    wanted = decoded(desired(regions, leaving, layouts_label=label, **asked))
+    return Deploy(wanted, admitted if follows is None else follows, world.now + seconds)
+
+
 @dataclass(frozen=True)
 class SimulatedSettings:
     """A stack's settings."""

@@ -37,8 +37,8 @@ from global_integers_core.lattice import Layout
 from global_integers_core.names import DELETED
 from proof.simulation.checks import CheckedWorld, ask  # puts `lambda` on the import path, for the imports below
 from proof.simulation.coordinator import SimulatedCoordinator, changes_nothing
-from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import LAYOUTS, at_its_home, place_of
+from proof.simulation.deployments import deployment
+from proof.simulation.world import at_its_home, place_of
 
 # isort: split
 from coordinate.protocol import model
@@ -213,6 +213,9 @@ COUNTER = "orders"
 WINDOW = "100"
 """Really 1,000. The transcripts stay readable with few."""
 
+SECONDS = 60
+"""Between a command that starts a run, and the one before."""
+
 LINE = "----"
 
 OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above", "at", "of")
@@ -315,28 +318,24 @@ class Player:
         world, parts = self.world, _parts(words)
         for region in parts[""]:
             world.make_table(region)
-        read, copy = world.record, world.record_copy
-        if copy and (read is None or read.layouts_id != world.layouts.id):
-            read = copy.original  # it is about to be put back
         (home,) = parts.get("at", [world.home])
-        world.make_home(home)
         *floored, floor = parts.get("floor") or ["0"]
-        asked = decoded(
-            desired(
-                parts[""],
-                parts.get("leaving", ()),
-                counters=parts.get("counters", [COUNTER]),
-                floors={(floored or ["*"])[0]: int(floor)} if "floor" in parts else {},
-                layouts_label=f"{home} {world.database.tables[home, LAYOUTS].id}",
-                window=int(parts.get("window", [WINDOW])[0]),
-                recovery={"loss": parts["recovery"][0], "above": int(parts["above"][0])} if "above" in parts else {},
-            )
+        request = deployment(
+            world,
+            parts[""],
+            parts.get("leaving", ()),
+            home=home,
+            seconds=SECONDS,
+            counters=parts.get("counters", [COUNTER]),
+            floors={(floored or ["*"])[0]: int(floor)} if "floor" in parts else {},
+            window=int(parts.get("window", [WINDOW])[0]),
+            recovery={"loss": parts["recovery"][0], "above": int(parts["above"][0])} if "above" in parts else {},
         )
-        self._start(name, model.Deploy(asked, read.token if read else "", world.now + 60), home)
-        return [f"asked for: {shown(asked)}"]
+        self._start(name, request, home)
+        return [f"asked for: {shown(request.desired)}"]
 
     def _start(self, name: str, request: Run, home: str = "") -> list[str]:
-        self.world.now += 60
+        self.world.now += SECONDS
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), home or self.world.home)
         return []
 

@@ -3,38 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import CarryOut, Operation
 from coordinate.protocol.run import Run, RunResult, ScheduledRun, run
 
+from proof.simulation import deployments
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.deployments import decoded, desired
-from proof.simulation.world import LAYOUTS, World
+from proof.simulation.world import World
 
 
 def begun(request: Run, name: str) -> SimulatedCoordinator:
     return SimulatedCoordinator(run(request, name, RunResult()))
 
 
-def deployment(
-    world: CheckedWorld,
-    regions: Sequence[str],
-    name: str,
-    *,
-    home: str = "",
-    follows: str | None = None,
-    **settings: Any,
-) -> SimulatedCoordinator:
-    """Return the run of a deployment whose preview reads what is admitted now, unless it `follows` something else."""
-    record, copy = world.record, world.record_copy
-    if copy and (record is None or record.layouts_id != world.layouts.id):
-        record = copy.original
-    home = home or world.home
-    world.make_home(home)
-    asked = decoded(desired(regions, layouts_label=f"{home} {world.database.tables[home, LAYOUTS].id}", **settings))
-    admitted = record.token if record else ""
-    return begun(Deploy(asked, admitted if follows is None else follows, world.now), name)
+def deployment(world: CheckedWorld, regions: Sequence[str], name: str, **settings: Any) -> SimulatedCoordinator:
+    """Return the run of a deployment, as `deployments.deployment` makes it of these settings."""
+    return begun(deployments.deployment(world, regions, **settings), name)
 
 
 def deployed(world: CheckedWorld, *regions: str, **settings: Any) -> RunResult:
