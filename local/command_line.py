@@ -176,10 +176,9 @@ def _line(value: Any) -> str:
 def _up(options: argparse.Namespace) -> None:
     stack: str = options.stack
     config = _config(stack, options.overrides)
-    there = aws_server.SERVICE.recorded() or aws_server.has_saved()
-    started = _server(options.port) if there else None
+    started = _server(options.port) if aws_server.is_left() else None
     # What is refused changes nothing, and starts nothing.
-    expected, messages = _planned(stack, config)
+    expected, messages = _planned(stack, config, started)
     first = all(event == "create" for event, _, _ in expected)
     started = started or _server(options.port)
     if first:
@@ -220,7 +219,8 @@ def _up(options: argparse.Namespace) -> None:
 
 
 def _preview(options: argparse.Namespace) -> None:
-    events, messages = _planned(options.stack, _config(options.stack, options.overrides))
+    stack, config = options.stack, _config(options.stack, options.overrides)
+    events, messages = _planned(stack, config, aws_server.running(State(stack).up) if aws_server.is_left() else None)
     for event in events:
         _show(*event)
     _say(messages)
@@ -238,11 +238,12 @@ def _config(stack: str, overrides: Sequence[str]) -> dict[str, str]:
     return config
 
 
-def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], list[str]]:
+def _planned(
+    stack: str, config: Mapping[str, str], server: aws_server.Server | None
+) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
-    there = aws_server.SERVICE.recorded() or aws_server.has_saved()
-    aws = Aws(aws_server.running(State(stack).up).endpoint) if there else None
+    aws = Aws(server.endpoint) if server else None
     said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
     return events, said
 
@@ -321,7 +322,7 @@ def _lose(options: argparse.Namespace) -> None:
 
 def _down(_options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
-    recorded = aws_server.SERVICE.recorded() is not None or aws_server.has_saved()
+    was_left = aws_server.is_left()
     DOMAIN.stop()
     GATEWAY.stop()
     ended = aws_server.SERVICE.end(signal.SIGKILL)  # it needn't save anything
@@ -332,4 +333,4 @@ def _down(_options: argparse.Namespace) -> None:
     if ended:
         print("ended; everything minted here is forgotten")
     else:
-        print("the server had ended already; what it left is removed" if recorded else "nothing ran here")
+        print("the server had ended already; what it left is removed" if was_left else "nothing ran here")

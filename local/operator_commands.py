@@ -189,6 +189,9 @@ def send(stack: str, event: str) -> str:
     return answer
 
 
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Opens URLs on this machine, whatever proxy the environment names."""
+
 MINTS = 5
 
 
@@ -199,10 +202,8 @@ def mint(url: str) -> int:
         LocalError: the region is paused, or its URL takes signed requests only.
         OSError, HTTPException: there is no response, not all of one, or one without an integer.
     """
-    # Whatever proxy the environment names, the URL is on this machine.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url, method="POST"), timeout=30) as response:
+        with OPENER.open(urllib.request.Request(url, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
         error.close()

@@ -2,7 +2,6 @@
 
 import json
 import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -14,7 +13,7 @@ from global_integers_core.names import DELETED, LIVE_ALIAS
 from .apigateway import GATEWAY
 from .aws_clients import found
 from .domain import DOMAIN, LOCAL
-from .operator_commands import Deployed
+from .operator_commands import OPENER, Deployed
 from .resources.lambda_ import phase, registers
 from .server.ministack_server import FUNCTION_URLS
 
@@ -108,9 +107,8 @@ def _asked(deployed: Deployed, region: str) -> tuple[int, Mapping[str, Any]]:
     url = deployed.urls[region]
     if not url.startswith("http://"):  # a name of the domain
         return _invoked(deployed, region)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url}-/health", timeout=ANSWER_TIMEOUT) as response:
+        with OPENER.open(f"{url}-/health", timeout=ANSWER_TIMEOUT) as response:
             return response.status, _document(response.read())
     except urllib.error.HTTPError as error:
         with error:

@@ -46,6 +46,11 @@ def has_saved() -> bool:
     return database.exists() and database.stat().st_size > 0
 
 
+def is_left() -> bool:
+    """Return whether there is a server or what one has saved: `down` has not been run since."""
+    return SERVICE.recorded() is not None or has_saved()
+
+
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
     """Start the server on `port`; 0: on any free one. By default, on the usual one or, if that is taken, any.
 

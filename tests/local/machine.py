@@ -26,13 +26,12 @@ from global_integers.testing.region import WINDOW
 
 from local.aws_clients import Aws
 from local.command_line import main
+from local.operator_commands import OPENER
 from local.paths import ROOT
 from local.server.process import is_free
 
 HANGING = 600
 """Seconds after which a command hangs. An `up` takes five, and ten times as long on a machine that is busy."""
-
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Command(subprocess.Popen[str]):

@@ -14,8 +14,9 @@ import pytest
 
 from local.aws_clients import Aws
 from local.engine.program import Registration
+from local.operator_commands import OPENER
 from tests.local.callers import allowing, user
-from tests.local.machine import HANGING, OPENER
+from tests.local.machine import HANGING
 from tests.local.registrations import HOME, alias, function, retries, role, up
 
 pytestmark = pytest.mark.long
