@@ -61,7 +61,7 @@ down:
 	@if $(installed_here); then $(BIN)/python -m local down; else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
 # CHANGED=1 takes types and only what the changes since the last commit reach; CHANGED=main, since another one.
-# Lint and the quick tests, which need no server, browser or database (40 seconds with two processors).
+# Lint and the quick tests, which need no server, browser or database (30 seconds with two processors).
 check: $(if $(CHANGED),.venv/dev)
 	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j2 lint quick-tests)
 
@@ -75,7 +75,7 @@ test: lint
 short-tests: .venv/dev
 	$(BIN)/python -m pytest
 
-# The tests that take too long for make test (18 minutes), after installing what they need. Run them before a release.
+# The tests that take too long for make test (15 minutes), after installing what they need. Run them before a release.
 long: packages
 	$(BIN)/python -m pytest -m long
 
