@@ -193,7 +193,7 @@ def _reply(event: Mapping[str, Any]) -> dict[str, Any]:
     layout = {region: place._asdict() for region, place in places(regions).items()}
     counters = [counter for counter in desired["counters"] if counter != CHECK_COUNTER]
     floors: dict[str, int] = desired["floors"]
-    bases = {counter: max(floors.get(counter, floors.get("*", 0)), 1) for counter in counters}
+    bases = {counter: floors.get(counter, floors.get("*", 1)) for counter in counters}
     granted = desired["window"] * len(regions)
     return {
         "counters": {

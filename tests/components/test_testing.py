@@ -72,9 +72,10 @@ def test_a_program_gets_all_outputs() -> None:
 
     assert outputs["regions"] == list(outputs["urls"]) == TWO
     assert outputs["layout"] == {region: {"offset": offset, "stride": 2} for offset, region in enumerate(TWO, 1)}
-    assert outputs["counters"]["integers"]["epoch"] == 1
+    assert [outputs["counters"]["integers"][key] for key in ("epoch", "base")] == [1, 1]
     assert (outputs["defaultCounter"], outputs["coordinator"]) == ("integers", "shop-test-integers-coordinate")
     assert outputs["urls"]["us-east-1"] != others["urls"]["us-east-1"]
+    assert run(Mocks(), lambda: pulumi_aws.get_caller_identity_output().account_id) is None, "without other mocks"
     for region, url in outputs["urls"].items():
         assert re.fullmatch(rf"https://[a-z0-9]{{32}}\.lambda-url\.{region}\.on\.aws/", url)
 

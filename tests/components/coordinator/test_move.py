@@ -175,6 +175,15 @@ def test_what_may_not_be_read_is_named() -> None:
     assert [each for each in refused.resources if each.custom] == []
 
 
+def test_the_home_moves_only_once_both_of_its_tables_are_there() -> None:
+    gone: Items = {(HOME, "layouts", "/deployment"): "couldn't find resource"}
+    items: Items = {**KNOWN, **gone, (HOME, "mirror", "/deployment"): record(HOME)}
+
+    error, refused = deploy_badly(config(*THREE, home=NEW), aws=Aws(items=items))
+    assert str(error).startswith(f"{PREFIX}-layouts in {HOME} is gone. To move the home region to {NEW}, set aws:regi")
+    assert [each for each in refused.resources if each.custom] == []
+
+
 def test_the_deployers_policy_allows_what_is_read() -> None:
     policy = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
     allowed = [each["Resource"] for each in policy["Statement"] if each["Action"] == "dynamodb:GetItem"]
