@@ -1,28 +1,21 @@
 """The proxy, between the minting function's own client and the local AWS server."""
 
 import uuid
-from collections.abc import Generator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Generator
 from random import Random
 from typing import Any
 
 import pytest
-from aws_client.connection import NoResponse
 from aws_client.service import DynamoDB, ServiceError
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
 from mint.table import CounterTable
 
 from local.aws_clients import Aws
-from proof.chaos.proxy import BY_CHANCE, Proxy, hot, outage, slow, unreachable
-from proof.chaos.stack import wait_until
-from proof.faulty_server import Fault
+from proof.chaos.proxy import Proxy, hot, slow
 from tests.lambda_.coordinator_calls import make_table
-from tests.local.machine import HANGING
 
 REGION, OTHER = "eu-west-1", "us-east-1"
-ALWAYS = {name: replace(fault, share=1) for name, fault in BY_CHANCE.items()}
 
 
 @pytest.fixture
@@ -48,20 +41,6 @@ def table(aws: Aws) -> str:
     return name
 
 
-def issued(aws: Aws, table: str, region: str = REGION) -> int:
-    answer: Any = aws.client("dynamodb", region).get_item(TableName=table, Key={"counter": {"S": "orders"}})
-    return int(answer["Item"]["issued"]["N"])
-
-
-def increment(table: str) -> dict[str, object]:
-    return {
-        "TableName": table,
-        "Key": {"counter": {"S": "orders"}},
-        "UpdateExpression": "SET issued = issued + stride",
-        "ReturnValues": "ALL_NEW",
-    }
-
-
 def fence(table: str, counter: str = "orders") -> dict[str, object]:
     return {
         "TableName": table,
@@ -82,38 +61,6 @@ def test_it_records_what_was_minted(proxy: Proxy, table: str) -> None:
         (REGION, "orders", [7, 10, 13]),
     ]
     assert all(write.began < write.ended for write in proxy.writes)
-
-
-@pytest.mark.parametrize(
-    ("faults", "error", "carried_out"),
-    [
-        ([ALWAYS["cuts"]], NoResponse, [[4], [7], [10]]),  # three attempts, each carried out
-        ([ALWAYS["throttles"]], ServiceError, []),
-        (unreachable(REGION, silent=False), NoResponse, []),
-        (unreachable(REGION, silent=True), NoResponse, []),
-        (unreachable(REGION, silent=False)[1:], NoResponse, [[4], [7], [10]]),  # while it was carried out
-        ([outage(REGION)], ServiceError, []),
-    ],
-)
-def test_a_call_fails_as_its_region_does_and_only_there(
-    faults: Sequence[Fault], error: type[Exception], carried_out: list[list[int]], proxy: Proxy, table: str, aws: Aws
-) -> None:
-    with proxy.failing(*faults):
-        with pytest.raises(error):
-            DynamoDB(REGION).call("UpdateItem", increment(table))
-        assert [list(write.integers) for write in proxy.writes] == carried_out
-        if faults[0].region:
-            DynamoDB(OTHER).call("UpdateItem", increment(table))
-            assert issued(aws, table, OTHER) == 4
-
-    assert issued(aws, table) == 1 + 3 * len(carried_out)
-
-
-def test_a_delayed_call_is_carried_out(proxy: Proxy, table: str, aws: Aws) -> None:
-    with proxy.failing(ALWAYS["delays"]), suppress(NoResponse):  # it may take longer than its caller waits
-        DynamoDB(REGION).call("UpdateItem", increment(table))
-
-    assert wait_until(lambda: issued(aws, table) == 1 + 3 * proxy.injected["delayed"] > 1, HANGING)
 
 
 def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: str) -> None:
