@@ -134,19 +134,3 @@ def wait_for_claims(machine: Machine, region: str) -> None:
             admitted = "Item" in client.get_item(TableName=LAYOUTS, Key=key, ConsistentRead=True)
         except client.exceptions.ResourceNotFoundException:
             continue
-
-
-def test_a_move_without_the_layouts_table_is_refused(fresh: Machine) -> None:
-    assert fresh.up(*TWO).returncode == 0
-    before = minted(fresh.outputs()["urls"])
-    Aws(fresh.endpoint).client("dynamodb", HOME).delete_table(TableName=LAYOUTS)
-
-    refused = fresh.up(*TWO, settings=at(NEW))
-    assert refused.returncode == 1
-    assert f"in {HOME} is gone. To move the home region to {NEW}, set aws:region to {HOME} once more" in refused.stderr
-    assert list(homes(fresh)) == [HOME]
-    move(fresh, HOME)
-    move(fresh, NEW)
-
-    assert homes(fresh) == {NEW: WHOLE}
-    assert [*before, *minted(fresh.outputs()["urls"])] == [1, 2, 3, 4]
