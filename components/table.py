@@ -68,18 +68,27 @@ def use_keys(keys: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-WRITES = (
-    *("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem"),
-    *("PartiQLDelete", "PartiQLInsert", "PartiQLUpdate"),
+OPEN = (
+    *("BatchGetItem", "ConditionCheckItem", "GetItem", "PartiQLSelect", "Query", "Scan"),
+    *("CreateBackup", "ExportTableToPointInTime", "RestoreTableToPointInTime", "StartAwsBackupJob"),
+    *("DescribeContinuousBackups", "DescribeContributorInsights", "DescribeKinesisStreamingDestination"),
+    *("DescribeTable", "DescribeTableReplicaAutoScaling", "DescribeTimeToLive"),
+    *("GetResourcePolicy", "ListTagsOfResource"),
+    *("DeleteTable", "TagResource", "UntagResource", "UpdateContinuousBackups", "UpdateContributorInsights"),
+    *("DisableKinesisStreamingDestination", "EnableKinesisStreamingDestination", "UpdateKinesisStreamingDestination"),
+    *("DeleteResourcePolicy", "PutResourcePolicy", "UpdateTable", "UpdateTimeToLive"),
 )
-"""The actions that change items. A transaction is authorized as the actions of its items (DynamoDB guide, "DynamoDB API
-operations supported by resource-based policies")."""
+"""What a protected table leaves to everybody: the actions that read its items, and those that manage it. A restore
+reads the table, and writes into a new one. All of them may be in a table's policy (DynamoDB guide, "DynamoDB API
+operations supported by resource-based policies"; Service Authorization Reference, for those that aren't operations)."""
 
 
 def only_writers(
     resource: str, region: str, table: aws.dynamodb.Table, writers: Sequence[pulumi.Input[str]], parent: pulumi.Resource
 ) -> aws.dynamodb.ResourcePolicy:
-    """Register the table's policy: it denies every write, unless it is by one of these roles.
+    """Register the table's policy: it denies whatever isn't `OPEN`, unless it is by one of these roles.
+
+    So it also denies what DynamoDB will let callers do some day.
 
     It denies it to the account's administrators and its root user, too, since nothing outweighs a denial. For a session
     of a role, `aws:PrincipalArn` is the role's ARN, with its path (IAM guide, "AWS global condition context keys"). The
@@ -104,7 +113,7 @@ def _deny(table: str, *writers: str) -> str:
                 "Sid": "OnlyItsWriters",
                 "Effect": "Deny",
                 "Principal": "*",
-                "Action": [f"dynamodb:{action}" for action in WRITES],
+                "NotAction": [f"dynamodb:{action}" for action in OPEN],
                 "Resource": table,
                 "Condition": {"ArnNotEquals": {"aws:PrincipalArn": sorted(writers)}},
             }

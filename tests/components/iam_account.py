@@ -24,7 +24,14 @@ from tests.components.aws_answers import (
 )
 from tests.components.recording import Deployment, Registration
 
-ELEMENTS = {"Sid", "Effect", "Action", "Resource", "Principal", "Condition"}
+WRITES = (
+    *("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem", "StartBulkPutItems"),
+    *("PartiQLDelete", "PartiQLInsert", "PartiQLUpdate"),
+)
+"""The actions that change a table's items. A transaction is authorized as the actions of its items, a statement as
+those of PartiQL (DynamoDB guide, "DynamoDB API operations supported by resource-based policies")."""
+
+ELEMENTS = {"Sid", "Effect", "Action", "NotAction", "Resource", "Principal", "Condition"}
 OPERATORS = {"ArnLike", "ArnNotEquals", "Bool", "StringEquals", "StringLike"}
 KEYS = {
     *("aws:PrincipalArn", "aws:SourceArn"),
@@ -202,7 +209,8 @@ def _permitted(called: str, inputs: Mapping[str, Any]) -> Statement:
 def _check(statements: Sequence[Statement]) -> None:
     for statement in statements:
         assert set(statement) <= ELEMENTS, statement
-        assert {"Effect", "Action", "Resource"} <= set(statement), statement
+        assert {"Effect", "Resource"} <= set(statement), statement
+        assert ("Action" in statement) != ("NotAction" in statement), statement
         assert statement["Effect"] in ("Allow", "Deny"), statement
         assert set(statement.get("Condition", {})) <= OPERATORS, statement
         assert {key for condition in statement.get("Condition", {}).values() for key in condition} <= KEYS, statement

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import botocore.session
 import pytest
 
-from components.table import WRITES
+from components.table import OPEN
 from local.paths import ROOT as CHECKOUT
 from tests.components.aws_answers import ACCOUNT, POLICY, TABLE_POLICY, arn
 from tests.components.iam_account import (
@@ -15,6 +16,7 @@ from tests.components.iam_account import (
     ANONYMOUS,
     EVERYTHING,
     ROOT,
+    WRITES,
     Account,
     Caller,
     Statement,
@@ -201,6 +203,32 @@ def test_nobody_else_writes_into_a_table(account: Account, who: str) -> None:
     writes = requests(f"dynamodb:{' '.join(WRITES)}", *tables)
 
     assert refused(account, STRANGERS[who], writes) == writes
+
+
+MODEL: Any = botocore.session.get_session().get_service_model("dynamodb")
+NO_OPERATIONS = {
+    *("ConditionCheckItem", "StartAwsBackupJob"),
+    *("PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate"),
+}
+"""Actions that aren't operations (Service Authorization Reference, "Amazon DynamoDB")."""
+OTHER_WRITERS = {
+    *("BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction", "TransactWriteItems"),
+    *("ImportTable", "RestoreTableFromBackup"),
+    *("CreateGlobalTable", "UpdateGlobalTable", "UpdateTableReplicaAutoScaling"),
+}
+"""Operations that write items by the actions of others, into tables that they create, or by replication."""
+
+
+def test_whatever_dynamodb_lets_callers_do_is_open_or_denied(account: Account) -> None:
+    """Also what this version of the model has that nobody here knows."""
+    known = {*MODEL.operation_names, *NO_OPERATIONS}
+    assert {*OPEN, *WRITES, *OTHER_WRITERS} <= known, "the model lacks it, or the name is wrong"
+    assert not {*OPEN} & {*WRITES, *OTHER_WRITERS}
+
+    for each in ALL_TABLES:
+        wanted = requests(f"dynamodb:{' '.join(sorted(known))} WriteThatIsNew", each)
+        open_ = {action.partition(":")[2] for action, _ in {*wanted} - {*refused(account, ADMINISTRATOR, wanted)}}
+        assert open_ == {*OPEN}, each
 
 
 def test_an_administrator_reads_and_may_take_the_policy_off(account: Account) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import botocore.session
 from botocore.validate import ParamValidator
 
+from components.table import OPEN
 from tests.components.aws_answers import FUNCTION, ROLE, TABLE, arn
 from tests.components.running import config, deploy
 from tests.docs.pages import code, page
@@ -45,3 +46,10 @@ def test_the_query_knows_all_roles() -> None:
 
     sessions = [f"arn:aws:sts::123456789012:assumed-role/{name}/session" for name in (*names, "administrator")]
     assert [session for session in sessions if not re.search(known, session)] == sessions[-1:]
+
+
+def test_the_query_leaves_out_only_what_stays_open_and_writes_nothing() -> None:
+    (listed,) = re.findall(r"eventname NOT IN \((.*?)\)", PAGE, re.DOTALL)
+    reads = ("Batch", "Condition", "Describe", "Get", "List", "PartiQL", "Query", "Scan")
+
+    assert {*re.findall("'(.*?)'", listed)} == {"CreateTable", *(each for each in OPEN if not each.startswith(reads))}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from components.table import OPEN
 from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT, LocalError
@@ -153,6 +154,12 @@ def test_little_is_allowed_on_everything() -> None:
         *("route53:CreateHealthCheck", "route53:ListHostedZones", "route53:ListHostedZonesByName"),
     ]
     assert not [action for s in POLICY["Statement"] for action in s["Action"] if action.endswith("*")]
+
+
+def test_the_tables_policies_let_it_deploy() -> None:
+    ours = {action.partition(":")[2] for s in POLICY["Statement"] for action in actions_of(s) if "dynamodb:" in action}
+
+    assert ours - {*OPEN} == {"CreateTable"}, "of a table that isn't there yet"
 
 
 def test_it_is_short_enough_for_a_managed_policy() -> None:

@@ -20,6 +20,10 @@ KEY = {"counter": {"S": "integers"}}
 STRAY = {"counter": {"S": "stray"}}
 SET = "SET issued = :one"
 ONE = {":one": {"N": "1"}}
+BULK = {
+    "InputS3Configuration": {"S3Bucket": "items", "InputFormat": "ION"},
+    "OutputS3Configuration": {"OutputType": ["ERROR"]},
+}
 
 Client = Any
 
@@ -113,6 +117,9 @@ WRITES: dict[str, Callable[[Client, str], Any]] = {
     ),
     "BatchWriteItem": lambda client, table: client.batch_write_item(
         RequestItems={table: [{"PutRequest": {"Item": STRAY}}]}
+    ),
+    "StartBulkPutItems": lambda client, table: client.start_bulk_put_items(
+        TableName=f"arn:aws:dynamodb:{REGIONS[0]}:000000000000:table/{table}", **BULK
     ),
     "a transaction": lambda client, table: client.transact_write_items(
         TransactItems=[{"Put": {"TableName": table, "Item": STRAY}}]
