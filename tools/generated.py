@@ -26,6 +26,7 @@ from proof.simulation.transcript import play
 from tests.components.registrations import REGISTERED, renewed
 from tests.components.running import HOME, THREE, stack_metrics
 from tests.components.settings.refused import REFUSALS, refused
+from tests.docs.calls import unseen
 
 # isort: split
 from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD  # found by the imports above
@@ -198,6 +199,7 @@ PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
     re.compile(r"\| \| request \| duration, .*\n(\|.*\n)+"): price.table_of_a_million,
     re.compile(r"\| all requests are \| bytes \|.*\n(\|.*\n)+"): lambda: public_stack.tables_of_costs(_sent())[0],
     re.compile(r"\| all requests are \| per second \|.*\n(\|.*\n)+"): lambda: public_stack.tables_of_costs(_sent())[1],
+    re.compile(r"(?<=\| command \| what it must show \|\n\|---\|---\|\n)(\| .*\n)*"): unseen,
     THRESHOLDS_TABLE: lambda: "".join(map(_threshold, ALARMS.values())),
     re.compile(r"(?<=\| a month \| with the dashboard \|\n\|---\|---\|---\|---\|---\|---\|\n)(\| .*\n)+"): lambda: (
         "".join(map(_cost, (1, 3, 30)))

@@ -16,14 +16,16 @@ from pulumi_aws import ProviderArgs
 
 from local.command_line import main
 from local.paths import ROOT
+from tests.docs.calls import CALLS, calls
 from tests.docs.pages import PAGES, commands
 
 EVERY_PAGE = "\n".join(path.read_text() for path in PAGES)
 TARGETS = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 SETTINGS = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
-OF_AWS = commands(EVERY_PAGE, "aws")
+SHOWN = "\n".join(call["shows"] for call in calls(CALLS.read_text()) if "shows" in call)
+OF_AWS = [*commands(EVERY_PAGE, "aws"), *commands(f"```sh\n{SHOWN}\n```", "aws")]
 
-ALL_COMMANDS = {"--region", "--cli-binary-format", "--query", "--output"}
+ALL_COMMANDS = {"--region", "--cli-binary-format", "--query", "--output", "--debug"}
 """Options that every command of the AWS CLI has."""
 
 
