@@ -1,4 +1,4 @@
-"""docs/deployer-policy.json is enough to deploy, to change and to delete, and no more than that."""
+"""The deployer's policies in docs/ are enough to deploy, to change and to delete, and no more than that."""
 
 import json
 from collections.abc import Callable
@@ -7,18 +7,25 @@ from typing import Any
 
 import pytest
 
+from components.names import ResourceNames
+from components.settings.aws_regions import PARTITION, partitions
+from components.settings.rules import MAX_DOMAIN
 from components.table import OPEN
 from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT, LocalError
 from local.resources.route53 import make_zone, zone
 from tests.components.aws_answers import RECORD
-from tests.components.running import PROJECT, config
+from tests.components.running import PROJECT, config, refusals, settings
 from tests.components.running import deploy as mocked
 from tests.local.callers import user
 from tests.local.machine import mint
 
-POLICY: dict[str, Any] = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
+FILES = [(ROOT / "docs" / f"deployer-policy{part}.json").read_text() for part in ("", "-if-used")]
+POLICY: dict[str, Any] = {
+    "Version": "2012-10-17",
+    "Statement": [statement for text in FILES for statement in json.loads(text)["Statement"]],
+}
 STACK = "production"
 REGIONS = ["us-east-1", "eu-west-1"]
 ZONE = "example.com"
@@ -149,8 +156,8 @@ def test_little_is_allowed_on_everything() -> None:
     everywhere = [action for s in POLICY["Statement"] if s["Resource"] == "*" for action in actions_of(s)]
 
     assert everywhere == [  # as the Service Authorization Reference says, or the API's own page (PutCompositeAlarm)
-        *("acm:RequestCertificate", "cloudwatch:DescribeAlarms", "cloudwatch:PutCompositeAlarm"),
-        *("logs:DescribeLogGroups", "sns:GetSubscriptionAttributes", "sns:Unsubscribe"),
+        *("cloudwatch:DescribeAlarms", "cloudwatch:PutCompositeAlarm", "logs:DescribeLogGroups"),
+        *("sns:GetSubscriptionAttributes", "sns:Unsubscribe", "acm:RequestCertificate"),
         *("route53:CreateHealthCheck", "route53:ListHostedZones", "route53:ListHostedZonesByName"),
     ]
     assert not [action for s in POLICY["Statement"] for action in s["Action"] if action.endswith("*")]
@@ -162,9 +169,21 @@ def test_the_tables_policies_let_it_deploy() -> None:
     assert ours - {*OPEN} == {"CreateTable"}, "of a table that isn't there yet"
 
 
-def test_it_is_short_enough_for_a_managed_policy() -> None:
+@pytest.mark.parametrize("text", FILES, ids=["always", "if used"])
+def test_it_fits_a_managed_policy_with_the_longest_names(text: str) -> None:
     """IAM counts 6,144 characters, without whitespace (IAM guide, "IAM and AWS STS quotas")."""
-    assert len("".join(json.dumps(POLICY).split())) <= 6144
+    region = min((region for region, partition in partitions().items() if partition == PARTITION), key=len)
+    room = ResourceNames("").room(region, [region], gateway=False)
+    stack = "n" * (room - len(f"{PROJECT}-"))
+    path, domain = f"/{'p' * 510}/", f"{'d' * (MAX_DOMAIN - len('.dev'))}.dev"
+    longest = config(region, home=region, iamPath=path, domain=domain, hostedZone="Z" * 32)
+    assert settings(longest, stack=stack).domain == domain
+    assert refusals({**longest, f"{PROJECT}:iamPath": f"/p{path}"}, stack=f"{stack}n")[1:], "longer ones are refused"
+
+    written = text.replace(":role/global", f":role{path}global").replace("Z0123456789", "Z" * 32)
+    written = written.replace(f"{PROJECT}-{STACK}", f"{PROJECT}-{stack}").replace(WITH_DOMAIN["domain"], domain)
+    assert len(written) - len(text) > len(stack) - len(STACK)
+    assert len("".join(written.split())) <= 6144
 
 
 @pytest.mark.slow
