@@ -48,13 +48,11 @@ def found(ask: Callable[..., Any], **parameters: Any) -> Mapping[str, Any] | Non
 class Aws:
     """Clients of the server at this URL, one per service and region, with none of the user's settings.
 
-    `keys` are an access key and its secret, by default the server's own, which may do everything. `dynamodb` is the URL
-    of another DynamoDB.
+    `keys` are an access key and its secret, by default the server's own, which may do everything.
     """
 
-    def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test"), dynamodb: str | None = None) -> None:
+    def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test")) -> None:
         self.endpoint = endpoint
-        self.dynamodb = dynamodb or endpoint
         core = botocore.session.Session(session_vars=BUILT_IN)
         self.session = boto3.Session(botocore_session=core, aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
         self._clients: dict[tuple[str, str], Any] = {}
@@ -73,8 +71,7 @@ class Aws:
                 # 900 s: the coordinator may take as long as a function may run, and is asked once. Other calls are
                 # repeated: the server answers 500 now and then where several threads ask at once.
                 retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
-                url = self.dynamodb if service == "dynamodb" else self.endpoint
                 config = Config(read_timeout=900, retries=retries, proxies={})
                 client: Any = cast("Any", self.session).client
-                self._clients[service, region] = client(service, region, endpoint_url=url, config=config)
+                self._clients[service, region] = client(service, region, endpoint_url=self.endpoint, config=config)
             return self._clients[service, region]

@@ -121,7 +121,7 @@ class Events:
     def killed_deployment(self) -> str:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
         before = self.stack.desired["regions"]
-        after, others = self.random.uniform(1.0, 5.0), self._other_regions()
+        after, others = self.random.uniform(1.0, 8.0), self._other_regions()
         with suppress(RunFailed):
             self.stack.deploy_once({**self.stack.desired, "regions": others}, kill_after=after)
         self._traffic(0, 1)

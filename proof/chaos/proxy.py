@@ -1,7 +1,6 @@
 """A proxy on 127.0.0.1, through which functions and gateways reach DynamoDB. It injects faults and records mints."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -15,9 +14,6 @@ COUNTERS = "-counters"
 
 MINTS = "SET issued = issued +"
 """The beginning of the update by which the function and API Gateway mint. It returns the item."""
-
-ACCESS_KEY = "test"
-"""The access key for another DynamoDB: DynamoDB Local has a set of tables for each key, and checks no signature."""
 
 
 class DynamoDBCall(NamedTuple):
@@ -146,18 +142,11 @@ def slow(region: str, seconds: float) -> Fault:
 
 
 class Proxy(Server):
-    """Passes calls on to the servers, those of DynamoDB with faults, and records what the successful ones minted."""
+    """Passes calls on to the server, those of DynamoDB with faults, and records what the successful ones minted."""
 
-    def __init__(self, random: Random, by_chance: Iterable[str] = BY_CHANCE, dynamodb: str | None = None) -> None:
-        """Make it.
-
-        Args:
-            random: decides what happens by chance.
-            by_chance: which of `BY_CHANCE` may happen.
-            dynamodb: the endpoint of another DynamoDB than the local server's. Its callers share one access key.
-        """
+    def __init__(self, random: Random, by_chance: Iterable[str] = BY_CHANCE) -> None:
+        """Make it. `random` decides what happens by chance: `by_chance` says which of `BY_CHANCE` may."""
         super().__init__(self._pass_on, (BY_CHANCE[name] for name in by_chance), random=random, recording=False)
-        self.dynamodb = dynamodb
         self.server = ""
         """The local server's URL, once it is known."""
         self.writes: list[Write] = []
@@ -179,17 +168,10 @@ class Proxy(Server):
         self.faults += by_chance
 
     async def _pass_on(self, request: Request) -> Response:
-        call = call_of(request)
-        if call is None:
-            return await forward(self.server, request)
-        began = time.monotonic()
-        if self.dynamodb is None:
-            answer = await forward(self.server, request)
-        else:
-            key = re.sub("(?<=Credential=)[^/]+", ACCESS_KEY, request.headers["authorization"])
-            answer = await forward(self.dynamodb, request, authorization=key)
-        if answer.status == 200 and call.mints:
+        call, began = call_of(request), time.monotonic()
+        answer = await forward(self.server, request)
+        if call and call.mints and answer.status == 200:
             self.writes.append(write_of(call, answer.body, began, time.monotonic()))
-        if request.gone():
+        if call and request.gone():
             self.given_up.append(call)
         return answer

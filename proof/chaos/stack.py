@@ -34,8 +34,8 @@ from local.apigateway import running as running_gateway
 from local.aws_clients import Aws
 from local.paths import ROOT, state_folder
 from local.server import aws_server
+from local.stack import State
 
-from .deployment import clients
 from .history import History
 from .proxy import Proxy
 
@@ -88,11 +88,6 @@ class Backup(NamedTuple):
     items: list[dict[str, Any]]
 
 
-def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
-    """Return the names of all tables that begin so."""
-    return [name for name in client.list_tables()["TableNames"] if name.startswith(prefix)]
-
-
 class RunFailed(Exception):
     """A deployment or a run of the coordinator failed. The message is what its user sees."""
 
@@ -106,7 +101,6 @@ class Stack:
     """The deployed stack. It has a state folder and a port of its own."""
 
     folder: Path
-    server: aws_server.Server
     proxy: Proxy
     aws: Aws
     """Clients without faults."""
@@ -118,10 +112,6 @@ class Stack:
     """Deployments and runs that failed, by kind."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
-
-    def tables(self) -> list[tuple[str, str]]:
-        """Return the region and name of each of its tables that is there."""
-        return [(region, table) for region in REGIONS for table in tables_of(self.dynamodb(region), NAMES.prefix)]
 
     def lose(self, region: str, table: str) -> None:
         """Delete a table with all that is in it. These servers have it gone at once."""
@@ -137,13 +127,13 @@ class Stack:
         self._until("run of the coordinator", self._reconcile_once)
 
     def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
-        """Deploy the program in a process of its own, as `pulumi up` would, or raise `RunFailed`.
+        """Deploy the program by a command of its own, as `pulumi up` would, or raise `RunFailed`.
 
         It is killed after so many seconds.
         """
-        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
-        options = [f"{key}={text}" for key, text in texts.items()]
-        command = [sys.executable, "-m", "proof.chaos.deployment", self.server.endpoint, STACK, *options]
+        command = [sys.executable, "-m", "local", "up", "--stack", STACK]
+        for key, value in settings.items():
+            command += ["-c", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
         limit = kill_after or DEPLOYMENT_TIMEOUT
         try:
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
@@ -151,7 +141,7 @@ class Stack:
             raise RunFailed("the deployment was killed") from None
         if done.returncode:
             raise RunFailed(done.stderr.strip() or f"the deployment ended with status {done.returncode}")
-        outputs = json.loads(done.stdout.splitlines()[-1])
+        outputs = State(STACK).outputs
         kinds = {"function": outputs["urls"], "gateway": outputs["gatewayUrls"]}
         self.entries = [(region, kind, url) for kind, urls in kinds.items() for region, url in urls.items()]
 
@@ -221,7 +211,7 @@ class Stack:
     def restore(self, region: str, backup: Backup) -> None:
         """Make a table of the same name, which must not exist, with what the backup holds.
 
-        Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
+        Like a restored table on AWS, it has another id.
         """
         client: Any = self.dynamodb(region)
         client.create_table(BillingMode="PAY_PER_REQUEST", **backup.description)
@@ -258,13 +248,9 @@ class Stack:
 def running_stack(
     random: Random, by_chance: Iterable[str], history: History, say: Callable[[str], None]
 ) -> Generator[Stack]:
-    """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens.
-
-    `CHAOS_DYNAMODB` is the endpoint of another DynamoDB than the server's own.
-    """
-    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens."""
     with (
-        Proxy(random, by_chance, dynamodb) as proxy,
+        Proxy(random, by_chance) as proxy,
         tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder,
         ExitStack() as ends,
     ):
@@ -277,14 +263,7 @@ def running_stack(
         started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
         proxy.server = started.endpoint
         running_gateway(proxy.url)
-        stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
-        if dynamodb:  # it lives longer, so nothing is left there
-            if there := stack.tables():  # of another stack, or of a run that was killed
-                listed = ", ".join(f"{region} {table}" for region, table in there)
-                raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
-            ends.callback(lambda: [stack.lose(*table) for table in stack.tables()])
-            ends.callback(_end_services)
-        yield stack
+        yield Stack(Path(folder), proxy, Aws(started.endpoint), history, say)
 
 
 def _end_services() -> None:

@@ -8,7 +8,7 @@ import pytest
 from global_integers_core.names import LOSS_ID
 from proof.chaos.history import History
 from proof.chaos.proxy import unreachable
-from proof.chaos.stack import HOME, NAMES, REGIONS, RunFailed, Stack, running_stack, tables_of
+from proof.chaos.stack import HOME, NAMES, REGIONS, RunFailed, Stack, running_stack
 from tests.local.machine import mint
 
 pytestmark = pytest.mark.long
@@ -30,9 +30,8 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
 
 def lose_tables(stack: Stack, *regions: str) -> None:
     for region in regions:
-        client = stack.dynamodb(region)
-        for table in tables_of(client, NAMES.prefix):
-            client.delete_table(TableName=table)
+        for table in stack.dynamodb(region).list_tables()["TableNames"]:
+            stack.lose(region, table)
 
 
 def lose_roles(stack: Stack) -> None:

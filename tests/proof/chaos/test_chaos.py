@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from local.aws_clients import Aws
 from local.paths import ROOT
 from proof.chaos.events import EVENTS
-from proof.chaos.stack import NAMES, REGIONS, tables_of, wait_until
-from tests.lambda_.coordinator_calls import make_table
+from proof.chaos.stack import wait_until
 from tests.local.machine import HANGING, processes_of
 
 IN_SHORT = "restored_table,lost_layouts,cut_off"
@@ -75,19 +73,6 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.needs("dynamodb-local")
-def test_chaos_on_dynamodb_local_mints_nothing_twice(
-    dynamodb_local: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHAOS_DYNAMODB", dynamodb_local)
-
-    assert_minted(tmp_path, 1000, "cuts,throttles,delays")  # the killed functions are the same on any other
-
-    aws = Aws(dynamodb_local)
-    assert not any(tables_of(aws.client("dynamodb", region), NAMES.prefix) for region in REGIONS)
-
-
-@pytest.mark.long
 def test_failures_stay_in_their_region_and_counter(tmp_path: Path) -> None:
     events = "error_pages,hot_item,large_blocks"
 
@@ -126,24 +111,6 @@ def test_duplicates_and_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
     assert "fewer than 100,000 integers were minted\n" in out
     assert re.fullmatch(r"duplicates: [1-9][0-9,]*", out.splitlines()[-1])
-
-
-def test_another_dynamodb_with_such_tables_is_refused(
-    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
-    client = aws.client("dynamodb", "eu-west-1")
-    make_table(aws, "eu-west-1", "global-integers-dev-layouts")
-
-    status, _, err = run(tmp_path)
-
-    assert status == 1
-    assert err == (
-        "CHAOS_DYNAMODB must have no tables of these names; delete them: eu-west-1 global-integers-dev-layouts\n"
-    )
-    assert tables_of(client, NAMES.prefix) == ["global-integers-dev-layouts"]
-    client.delete_table(TableName="global-integers-dev-layouts")
-    assert_nothing_left(tmp_path)
 
 
 def test_the_page_for_contributors_lists_the_events() -> None:
