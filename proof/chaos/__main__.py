@@ -15,7 +15,7 @@ from local.environment import isolate
 from .clients import CLIENTS, ChaosClient, minting
 from .events import EVENTS, LARGEST_BLOCK, Events
 from .history import History
-from .proxy import BY_CHANCE
+from .proxy import BY_CHANCE, mints
 from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
 
 INTEGERS = 100_000
@@ -81,13 +81,13 @@ def _reconciled(stack: Stack) -> list[str]:
     stack.reconcile()
     client = ChaosClient(History(), COUNTERS, stack.targets, Random(0), Event())
 
-    def mints(url: str, counter: str) -> bool:
+    def minted(url: str, counter: str) -> bool:
         return not isinstance(client.mint(url, counter, None, {}), str)
 
     return [
         f"not healed: {region} doesn't mint {counter} by {kind}"
         for (region, kind, url), counter in product(stack.targets(), COUNTERS)
-        if not wait_until(partial(mints, url, counter), 20)
+        if not wait_until(partial(minted, url, counter), 20)
     ]
 
 
@@ -129,7 +129,7 @@ def by_region(events: Events) -> Iterator[str]:
         struck, failures = ", ".join(events.struck.get(region, ())), kinds.total()
         note = f" ({struck})" if struck else ""
         yield f"| {region}{note} | {minted + failures:,} | {failures:,} | {pause:.1f} s |"
-        late = sum(call.region == region and call.mints for call in events.stack.proxy.given_up)
+        late = sum(call.scope[0] == region and mints(call) for call in events.stack.proxy.given_up)
         if late and not struck:
             yield f"{region}: the machine was so busy that {late:,} mints had given up when DynamoDB answered"
         if failures > late and not struck:

@@ -16,7 +16,7 @@ from threading import Event
 
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
-from .proxy import hot, outage, slow, unreachable
+from .proxy import hot, of_layouts, outage, slow, unreachable
 from .stack import BULK, COUNTERS, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, wait_until
 
 FEWEST = 3
@@ -219,7 +219,7 @@ class Events:
             self.stack.reconcile()
             before, given_up, written = self.stack.layouts(), len(proxy.given_up), len(proxy.writes)
             yield
-        if any(call.of_layouts for call in proxy.given_up[given_up:]):
+        if any(of_layouts(call) for call in proxy.given_up[given_up:]):
             self.stack.say("a region answered too late, so what counters skipped says nothing")
             return
         after = self.stack.layouts()

@@ -16,39 +16,31 @@ MINTS = "SET issued = issued +"
 """The beginning of the update by which the function and API Gateway mint. It returns the item."""
 
 
-class DynamoDBCall(NamedTuple):
-    """One call to DynamoDB in a region."""
+def table_of(request: Request) -> str:
+    """Return the table's name; empty for a transaction, of which only the layouts table has any."""
+    return request.document.get("TableName", "")
 
-    region: str
-    operation: str
-    request: Mapping[str, Any]
 
-    @property
-    def table(self) -> str:
-        """Its name; empty for a transaction, of which only the layouts table has any."""
-        return self.request.get("TableName", "")
+def writes(request: Request) -> bool:
+    """Return whether a call may change an item."""
+    return request.operation in ("UpdateItem", "PutItem", "DeleteItem", "TransactWriteItems")
 
-    @property
-    def writes(self) -> bool:
-        """Whether it may change an item."""
-        return self.operation in ("UpdateItem", "PutItem", "DeleteItem", "TransactWriteItems")
 
-    @property
-    def mints(self) -> bool:
-        """Whether it mints."""
-        return self.table.endswith(COUNTERS) and self.request.get("UpdateExpression", "").startswith(MINTS)
+def mints(request: Request) -> bool:
+    """Return whether a call mints."""
+    return table_of(request).endswith(COUNTERS) and request.document.get("UpdateExpression", "").startswith(MINTS)
 
-    @property
-    def of_layouts(self) -> bool:
-        """Whether it may be one of the coordinator's: whatever doesn't mint, and isn't about receipts."""
-        return not self.mints and not self.table.endswith("-receipts")
 
-    @property
-    def coordinated(self) -> str | None:
-        """The counter whose item it writes for the coordinator, by any write that doesn't mint."""
-        if not self.writes or self.mints or not self.table.endswith(COUNTERS):
-            return None
-        return (self.request.get("Key") or self.request["Item"])["counter"]["S"]
+def of_layouts(request: Request) -> bool:
+    """Return whether a call may be one of the coordinator's: whatever doesn't mint, and isn't about receipts."""
+    return not mints(request) and not table_of(request).endswith("-receipts")
+
+
+def coordinated(request: Request) -> str | None:
+    """Return the counter whose item a call writes for the coordinator, by any write that doesn't mint."""
+    if not writes(request) or mints(request) or not table_of(request).endswith(COUNTERS):
+        return None
+    return (request.document.get("Key") or request.document["Item"])["counter"]["S"]
 
 
 class Write(NamedTuple):
@@ -61,12 +53,13 @@ class Write(NamedTuple):
     ended: float
 
 
-def write_of(call: DynamoDBCall, answer: bytes, began: float, ended: float) -> Write:
+def write_of(request: Request, answer: bytes, began: float, ended: float) -> Write:
     """Return the write that a successful call that mints has made."""
     item: Mapping[str, Any] = json.loads(answer)["Attributes"]
     issued, stride = int(item["issued"]["N"]), int(item["stride"]["N"])
-    step = int(call.request.get("ExpressionAttributeValues", {}).get(":step", {"N": stride})["N"])
-    return Write(call.region, item["counter"]["S"], range(issued - step + stride, issued + 1, stride), began, ended)
+    step = int(request.document.get("ExpressionAttributeValues", {}).get(":step", {"N": stride})["N"])
+    minted = range(issued - step + stride, issued + 1, stride)
+    return Write(request.scope[0], item["counter"]["S"], minted, began, ended)
 
 
 LATE = 1.5
@@ -91,26 +84,15 @@ UNREACHABLE, ERROR_PAGE, CUT = "unreachable", "answered with an error page", "cu
 """Names of faults."""
 
 
-def call_of(request: Request) -> DynamoDBCall | None:
-    """Return the call to DynamoDB that a request is, if it is one."""
-    region, service = request.scope
-    return DynamoDBCall(region, request.operation, request.document) if service == "dynamodb" else None
-
-
-def calls(which: Callable[[DynamoDBCall], object] = lambda _: True) -> Callable[[Request], bool]:
+def calls(which: Callable[[Request], object] = lambda _: True) -> Callable[[Request], bool]:
     """Match such calls to DynamoDB, by default all."""
-
-    def matches(request: Request) -> bool:
-        call = call_of(request)
-        return call is not None and bool(which(call))
-
-    return matches
+    return lambda request: request.scope[1] == "dynamodb" and bool(which(request))
 
 
 BY_CHANCE = {
     "delays": Fault("delayed", matches=calls(), share=0.02, delay=(0, LATE)),
     "throttles": Fault("throttled", matches=calls(), share=0.02, replies=THROTTLED[:1]),
-    "cuts": Fault(CUT, matches=calls(lambda call: call.writes), share=0.01, carried_out=True, end="close"),
+    "cuts": Fault(CUT, matches=calls(writes), share=0.01, carried_out=True, end="close"),
 }
 """What happens to any call."""
 
@@ -133,12 +115,12 @@ def outage(region: str) -> Fault:
 
 def hot(region: str, counter: str) -> Fault:
     """Throttle one counter's item, and nothing else, whenever the coordinator writes it."""
-    return Fault("throttled", region, calls(lambda call: call.coordinated == counter), replies=THROTTLED)
+    return Fault("throttled", region, calls(lambda request: coordinated(request) == counter), replies=THROTTLED)
 
 
 def slow(region: str, seconds: float) -> Fault:
     """Let each of the coordinator's writes to a region's counters take longer."""
-    return Fault("delayed", region, calls(lambda call: call.coordinated), delay=(seconds, seconds))
+    return Fault("delayed", region, calls(coordinated), delay=(seconds, seconds))
 
 
 class Proxy(Server):
@@ -151,7 +133,7 @@ class Proxy(Server):
         """The local server's URL, once it is known."""
         self.writes: list[Write] = []
         """Every write that minted, whoever got the answer."""
-        self.given_up: list[DynamoDBCall] = []
+        self.given_up: list[Request] = []
         """The calls that had no caller any more when the answer came."""
 
     @property
@@ -168,10 +150,10 @@ class Proxy(Server):
         self.faults += by_chance
 
     async def _pass_on(self, request: Request) -> Response:
-        call, began = call_of(request), time.monotonic()
+        began = time.monotonic()
         answer = await forward(self.server, request)
-        if call and call.mints and answer.status == 200:
-            self.writes.append(write_of(call, answer.body, began, time.monotonic()))
-        if call and request.gone():
-            self.given_up.append(call)
+        if calls(mints)(request) and answer.status == 200:
+            self.writes.append(write_of(request, answer.body, began, time.monotonic()))
+        if calls()(request) and request.gone():
+            self.given_up.append(request)
         return answer
