@@ -152,13 +152,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "(not for `leaving`, nor for faults that take longer than a client waits)",
     )
     for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
-        text = f"only these, separated by commas (default: {','.join(names)})"
-        parser.add_argument(option, type=lambda text: [*filter(None, text.split(","))], default=names, help=text)
-    options = parser.parse_args(arguments)
-    for chosen, names in ((options.events, EVENTS), (options.faults, FAULTS)):
-        if unknown := sorted({*chosen} - {*names}):
-            parser.error(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
-    return options
+        parser.add_argument(option, nargs="*", choices=names, default=names, help="only these (default: all)")
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

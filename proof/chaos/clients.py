@@ -35,9 +35,6 @@ TRIES = 6
 PAUSE = 0.05
 """Seconds that a client waits after a failure, much less than `Retry-After` says."""
 
-AVOIDED = 1.0
-"""Seconds for which a client goes to other URLs after a failure, if there are any."""
-
 Entry = tuple[str, str, str]
 """Region, kind and URL."""
 
@@ -56,8 +53,6 @@ class ChaosClient:
     """Seconds between two requests."""
     block: int = 0
     """How many integers every request asks for, in short; 0 for the usual mixture."""
-    _failed: dict[Entry, float] = field(default_factory=dict[Entry, float])
-    """When a request to a URL failed last."""
     _http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=TIMEOUT, trust_env=False))
 
     def run(self) -> None:
@@ -75,10 +70,9 @@ class ChaosClient:
         self._http.close()
 
     def _request(self, entries: Sequence[Entry]) -> None:
-        """Mint at one of the URLs, if possible one that hasn't failed just now."""
-        now, random = time.monotonic(), self.random
-        fine = [entry for entry in entries if self._failed.get(entry, 0) <= now - AVOIDED]
-        entry, counter = random.choice(fine or entries), random.choice(self.counters)
+        """Mint at one of the URLs."""
+        random = self.random
+        entry, counter = random.choice(entries), random.choice(self.counters)
         if self.block:
             self._try(entry, counter, self.block, IN_SHORT)
             return
@@ -98,7 +92,6 @@ class ChaosClient:
             self.history.got(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
             return integers
         self.history.failed(region, integers)
-        self._failed[entry] = time.monotonic()
         time.sleep(PAUSE)
         return None
 

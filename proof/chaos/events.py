@@ -5,7 +5,7 @@ If an event fails, the run ends, so an event switches its faults off only when i
 
 import time
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,6 +13,8 @@ from functools import partial
 from itertools import product
 from random import Random
 from threading import Event
+
+from proof.faulty_server import Fault
 
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
@@ -98,14 +100,12 @@ class Events:
         return f"counters table restored: {region}"
 
     def cut_off(self) -> str:
-        """A region is cut off while regions change, and comes back."""
-        region = self._one_region(but=HOME)
-        with self.stack.proxy.failing(*unreachable(region, silent=self._perhaps())):
-            self._traffic(0, 1)
-            self.stack.deploy(regions=self._other_regions([region] * self._perhaps()))
-            self._traffic(0, 1)
-        self.stack.reconcile()
-        return f"{region} was cut off; {self._now()}"
+        """A region is cut off while regions change, and comes back. The others go on minting."""
+        return self._away("was cut off", partial(unreachable, silent=self._perhaps()))
+
+    def error_pages(self) -> str:
+        """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
+        return self._away("answered with error pages", outage)
 
     def leaving(self) -> str:
         """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
@@ -132,13 +132,6 @@ class Events:
         """The layouts table is deleted; the next deployment recreates it, empty."""
         return self._lost(HOME, NAMES.layouts_table)
 
-    def unreachable(self) -> str:
-        """A region is unreachable for a while, and nothing else happens."""
-        region = self._one_region()
-        with self.stack.proxy.failing(*unreachable(region, silent=self._perhaps())):
-            self._traffic(0.5, 2)
-        return f"{region} was unreachable"
-
     def restored_layouts(self) -> str:
         """The layouts table is restored to what it was before the last change of regions."""
         backup = self.stack.back_up(HOME, NAMES.layouts_table)
@@ -149,18 +142,6 @@ class Events:
         self.stack.reconcile()
         self.stack.deploy()
         return "layouts table restored to an earlier epoch"
-
-    def error_pages(self) -> str:
-        """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
-        region = self._one_region(but=HOME)
-        self.stack.reconcile()
-        with self.stack.proxy.failing(outage(region)):
-            self._others_mint(region)
-            self.stack.deploy(regions=self._other_regions([region] * self._perhaps()))
-            self.stack.reconcile()
-            self._others_mint(region)
-        self.stack.reconcile()
-        return f"{region} answered with error pages; {self._now()}"
 
     def hot_item(self) -> str:
         """The coordinator is throttled at one item while regions change. The other counters skip little."""
@@ -231,10 +212,19 @@ class Events:
             if skipped > MOST_SKIPPED + LASTS * meanwhile:
                 self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
+    def _away(self, what: str, faults: Callable[[str], Iterable[Fault]]) -> str:
+        region = self._one_region(but=HOME)
+        with self.stack.proxy.failing(*faults(region)):
+            self._others_mint(region)
+            self.stack.deploy(regions=self._other_regions([region] * self._perhaps()))
+            self._others_mint(region)
+        self.stack.reconcile()
+        return f"{region} {what}; {self._now()}"
+
     def _others_mint(self, region: str) -> None:
-        others = {*self.stack.desired["regions"]} - {region}
+        others = {*(self.stay or self.stack.desired["regions"])} - {region}
         if not self._traffic_in(others, 0, 0):
-            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} answered with error pages")
+            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} was away")
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)

@@ -108,9 +108,9 @@ def unreachable(region: str, *, silent: bool) -> tuple[Fault, Fault]:
     )
 
 
-def outage(region: str) -> Fault:
+def outage(region: str) -> tuple[Fault]:
     """Let a region's DynamoDB answer every call with an error page."""
-    return Fault(ERROR_PAGE, region, calls(), replies=PAGES)
+    return (Fault(ERROR_PAGE, region, calls(), replies=PAGES),)
 
 
 def hot(region: str, counter: str) -> Fault:

@@ -1,14 +1,10 @@
 """A stack on a local AWS server of its own: deployments and runs of the coordinator, repeated until they succeed.
 
 Its tables are lost and restored here, and its functions' processes killed.
-
-`python -m proof.chaos.stack` ends the server when its parent ends, even if the parent is killed.
 """
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -29,10 +25,9 @@ from components.names import ResourceNames
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
 from global_integers_core.records import counter_of, regions_of
-from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
 from local.aws_clients import Aws
-from local.paths import ROOT, state_folder
+from local.paths import ROOT
 from local.server import aws_server
 from local.stack import State
 
@@ -67,6 +62,9 @@ SETTINGS = {
 The window is small, so that limits are raised often and gaps stay small. The stack's own schedule
 is slow, so that the runs that are made here are the only ones.
 """
+
+END = 'cat; "$0" -m local down >/dev/null; rm -rf "$1"'
+"""Run by a shell, it waits until this process has ended or been killed, and ends what that has started."""
 
 ATTEMPTS = 8
 """How many deployments or runs of the coordinator are made until something must have healed."""
@@ -255,25 +253,14 @@ def running_stack(
         ExitStack() as ends,
     ):
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
-        command = [sys.executable, "-m", "proof.chaos.stack"]
+        command = ["sh", "-c", END, sys.executable, folder]
         guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
-        ends.callback(guard.communicate)  # it sees that its input has ended, and ends
-        ends.callback(_end_services)
+        ends.callback(guard.communicate)
         # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
         started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
         proxy.server = started.endpoint
         running_gateway(proxy.url)
         yield Stack(Path(folder), proxy, Aws(started.endpoint), history, say)
-
-
-def _end_services() -> None:
-    """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
-    for service in (GATEWAY, aws_server.SERVICE):
-        recorded = service.recorded()
-        if recorded and service.alive(recorded.pid):
-            with suppress(ProcessLookupError):
-                os.killpg(recorded.pid, signal.SIGKILL)  # it leads a group, and the functions belong to that
-        service.stop()
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
@@ -284,9 +271,3 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-if __name__ == "__main__":
-    sys.stdin.buffer.read()  # until the parent ends
-    _end_services()
-    shutil.rmtree(state_folder(), ignore_errors=True)
