@@ -21,8 +21,6 @@ from proof.bench.stand_in import CountingDatabase, serving  # puts `lambda` on t
 
 # isort: split
 from coordinate.dynamodb.encoding import attributes_of, item_values
-from coordinate.dynamodb.store import Store
-from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
@@ -115,26 +113,6 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int, firs
 def _put(table: Table, names: Iterable[str], attributes: Mapping[str, Any]) -> None:
     """Put an item of each name. They share the attributes."""
     table.items.update((name, {**attributes, table.key: {"S": name}}) for name in names)
-
-
-class StoreInMemory(Store):
-    """The real store on tables in memory, for a run at a time that stands still."""
-
-    def __init__(self, database: Database, home: str, now: int) -> None:
-        super().__init__(home, *NAMES.values(), client_of=database.client)
-        self._now = now
-
-    def carry_out(self, operation: op.Operation) -> Any:
-        """Carry out one operation, with the clock and the run lock as `handler.py` has them."""
-        match operation:
-            case op.Clock():
-                return self._now
-            case op.TakeRunLock():
-                return self.run_lock(TOKEN).take(over=True)
-            case op.MayBegin():
-                return True
-            case _:
-                return super().carry_out(operation)
 
 
 def regions_and_another(regions: int) -> list[str]:

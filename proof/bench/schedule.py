@@ -7,13 +7,12 @@ stands for many.
 """
 
 import json
-from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.dynamodb.store import PAGE
+from coordinate.dynamodb.store import PAGE, Store
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import raised
@@ -21,7 +20,7 @@ from coordinate.protocol.run import Delete, RunResult, ScheduledRun, run
 
 from proof.bench import price_list, reconcile
 from proof.bench.figures import aligned
-from proof.bench.reconcile import HOME, StoreInMemory, reconciled, regions_and_another
+from proof.bench.reconcile import HOME, NAMES, TOKEN, reconciled, regions_and_another
 from proof.simulation.expressions import size_of
 
 CASES = (
@@ -62,6 +61,64 @@ NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
 
+class StoreInMemory(Store):
+    """The real store, on tables in memory in which nothing is left to do, for a run at a time that stands still."""
+
+    def __init__(self, regions: int, counters: int, past: int = 0) -> None:
+        self.database = reconciled(regions_and_another(regions), counters, past, NOW)
+        super().__init__(HOME, *NAMES.values(), client_of=self.database.client)
+
+    def carry_out(self, operation: op.Operation) -> Any:
+        """Carry out one operation, with the clock and the run lock as `handler.py` has them."""
+        match operation:
+            case op.Clock():
+                return NOW
+            case op.TakeRunLock():
+                return self.run_lock(TOKEN).take(over=True)
+            case op.MayBegin():
+                return True
+            case _:
+                return super().carry_out(operation)
+
+
+class Taken(NamedTuple):
+    """What a scheduled run takes: seconds, units, and how many calls."""
+
+    seconds: float
+    reads: float
+    writes: float
+    calls: float
+
+
+def taken(store: StoreInMemory, share: float = 1) -> Taken:
+    """Return what a scheduled run takes. Each counter that a scan finds stands for so many."""
+    database, connected = store.database, set[str]()
+    seconds, longest, reads, calls, written = 0.0, 0.0, 0.0, 0.0, store.database.writes
+
+    def carry_out(operation: op.Operation) -> Any:
+        nonlocal seconds, reads, calls, longest
+        scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
+        each, read, called = share if scan else 1, database.reads, database.calls.total()
+        answer = store.carry_out(operation)
+        reads += (database.reads - read) * each
+        if trips := (database.calls.total() - called) * each:
+            region = getattr(operation, "region", HOME)
+            calls += trips
+            trips += 0 if region in connected else CONNECT
+            connected.add(region)
+            longest = max(longest, trips * (reconcile.AT_HOME if region == HOME else reconcile.ABROAD))
+        seconds += len(answer) * each * PARSE if scan else 0
+        return answer
+
+    coordinator = SimulatedCoordinator(run(ScheduledRun(), "schedule", RunResult()))
+    while not coordinator.ended:
+        longest = 0.0
+        for _ in range(len(coordinator.todo)):  # at the same time
+            coordinator.step(carry_out)
+        seconds += longest
+    return Taken(seconds, reads, database.writes - written, calls)
+
+
 def month(counters: int, regions: int, past: int = 0, deleted: int = 0) -> tuple[float, int, tuple[float, ...]]:
     """Return a run's seconds and read units if there is nothing to do; a month's dollars.
 
@@ -70,37 +127,15 @@ def month(counters: int, regions: int, past: int = 0, deleted: int = 0) -> tuple
     """
     sample = min(counters + deleted, SAMPLE)
     share = (counters + deleted) / sample
-    database = reconciled(regions_and_another(regions), sample, past, NOW)
-    store = StoreInMemory(database, HOME, NOW)
+    store = StoreInMemory(regions, sample, past)
     gone = tuple(f"tenant-{number:04}" for number in range(max(1, round(counters / share)), sample))
-    for request in (Delete(gone), ScheduledRun()):  # the second one writes the report
-        SimulatedCoordinator(run(request, "first", RunResult())).finish(store.carry_out)
-    result, seconds, units, connected = RunResult(), 0.0, 0.0, set[str]()
-    steps = run(ScheduledRun(), "schedule", result)
-    with suppress(StopIteration):
-        batch = next(steps)
-        while True:
-            longest, answers = 0.0, list[Any]()
-            for operation in () if isinstance(batch, op.Parallel) else batch:  # at the same time
-                scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
-                each = share if scan else 1
-                read, called = database.reads, database.calls.total()
-                answers.append(store.carry_out(operation))
-                trips = (database.calls.total() - called) * each
-                if trips:
-                    region = getattr(operation, "region", HOME)
-                    trips += 0 if region in connected else CONNECT
-                    connected.add(region)
-                    longest = max(longest, trips * (reconcile.AT_HOME if region == HOME else reconcile.ABROAD))
-                seconds += len(answers[-1]) * each * PARSE if scan else 0
-                units += (database.reads - read) * each
-            seconds += longest
-            batch = steps.send(answers)
-    assert len(result.outcomes) == sample - len(gone)
+    SimulatedCoordinator(run(Delete(gone), "first", RunResult())).finish(store.carry_out)
+    taken(store)  # it writes the report
+    seconds, units, _, _ = taken(store, share)
     runs = DAYS * 24 * 60 // MINUTES
     each = seconds * MEMORY * price_list.GB_SECOND + price_list.REQUEST
     reading, writing = units * price_list.READ_UNIT, LEASE_WRITES * price_list.WRITE_UNIT
-    items = (item for table in database.tables.values() for item in table.items.values())
+    items = (item for table in store.database.tables.values() for item in table.items.values())
     stored = sum(size_of(item) + OVERHEAD for item in items) * share * price_list.STORED
     return seconds, round(units), (runs * reading, runs * writing, runs * each, stored)
 
@@ -137,17 +172,15 @@ def grants_a_day() -> float:
 
 def grant(regions: int) -> tuple[float, float, float]:
     """Return the read units, write units and calls of one grant by a scheduled run, besides what any run reads."""
-    some, taken = 40, [(0.0, 0.0, 0.0)]
-    database = reconciled(regions_and_another(regions), some, 0, NOW)
-    store = StoreInMemory(database, HOME, NOW)
-    for number in range(3):  # the first one writes the report
-        items = database.tables[HOME, reconcile.NAMES["COUNTERS_TABLE"]].items
-        for name, item in items.items() if number == 2 else ():
-            used = int(item["issued"]["N"]) + reconcile.WINDOW // 3 * regions
-            items[name] = {**item, "issued": {"N": str(used)}}
-        SimulatedCoordinator(run(ScheduledRun(), f"run {number}", RunResult())).finish(store.carry_out)
-        taken.append((database.reads, database.writes, float(database.calls.total())))
-    reads, writes, calls = ((last - 2 * quiet + first) / some for first, quiet, last in zip(*taken[1:], strict=True))
+    some = 40
+    store = StoreInMemory(regions, some)
+    taken(store)  # it writes the report
+    quiet = taken(store)
+    items = store.database.tables[HOME, NAMES["COUNTERS_TABLE"]].items
+    for name, item in items.items():
+        used = int(item["issued"]["N"]) + reconcile.WINDOW // 3 * regions
+        items[name] = {**item, "issued": {"N": str(used)}}
+    _, reads, writes, calls = ((granting - idle) / some for granting, idle in zip(taken(store), quiet, strict=True))
     return reads, writes, calls
 
 
