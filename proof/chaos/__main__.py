@@ -13,7 +13,7 @@ from threading import Event, Thread
 from local.environment import isolate
 
 from .clients import CLIENTS, ChaosClient, minting
-from .events import EVENTS, LARGEST_BLOCK, Events
+from .events import EVENTS, Events
 from .history import History
 from .proxy import BY_CHANCE, mints
 from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
@@ -105,13 +105,10 @@ def _report(events: Events, seconds: float) -> int:
         f"faults: {_counts(proxy.injected)}",
         f"requests: {history.requests:,}, of them {history.replays:,} repeated an Idempotency-Key and got the same",
         f"failures: {kinds.total():,}: {_counts(kinds)}",
-        f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
-        f"skipped at most {max(events.skipped, default=0):,} integers",
         f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "
         f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
-        f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks; "
-        f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
+        f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks",
         *by_region(events),
         *duplicates[:10],
         sep="\n",

@@ -26,8 +26,6 @@ LATE_CALLERS = 0.01
 """The share of requests to URLs that only an earlier deployment had."""
 
 LARGEST_BLOCK = 300
-IN_SHORT = {"Accept": "application/vnd.global-integers.block+json"}
-"""Asks for a block's first and last integer and their stride, instead of all of them."""
 
 TRIES = 6
 """How often a request with a key is tried."""
@@ -51,8 +49,6 @@ class ChaosClient:
     stop: Event
     pace: float = 0.0
     """Seconds between two requests."""
-    block: int = 0
-    """How many integers every request asks for, in short; 0 for the usual mixture."""
     _http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=TIMEOUT, trust_env=False))
 
     def run(self) -> None:
@@ -73,9 +69,6 @@ class ChaosClient:
         """Mint at one of the URLs."""
         random = self.random
         entry, counter = random.choice(entries), random.choice(self.counters)
-        if self.block:
-            self._try(entry, counter, self.block, IN_SHORT)
-            return
         function = entry[1] == "function"
         count = random.randint(1, LARGEST_BLOCK) if function and random.random() < BLOCKS else None
         if function and random.random() < KEYS:
@@ -109,7 +102,7 @@ class ChaosClient:
                 self.history.replayed(key, first, again)
 
     def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | str:
-        """Return the integers of one request, as a range if they came in short, or the kind of its failure."""
+        """Return the integers of one request, or the kind of its failure."""
         try:
             response = self._http.post(url + counter, params={"count": count} if count else {}, headers=headers)
         except httpx.TimeoutException:
@@ -120,8 +113,6 @@ class ChaosClient:
             detail = re.search('"detail": ?"(.*?)"', response.text)  # without its numbers, so that reports can count it
             return f"status {response.status_code}: {re.sub('[0-9]+', '…', detail[1] if detail else 'no detail')}"
         document: dict[str, Any] = response.json()
-        if "stride" in document:
-            return range(document["first"], document["last"] + 1, document["stride"])
         return tuple(document["integers"]) if count is not None else (document["integer"],)
 
 

@@ -5,21 +5,19 @@ If an event fails, the run ends, so an event switches its faults off only when i
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from random import Random
-from threading import Event
 
 from proof.faulty_server import Fault
 
-from .clients import ChaosClient, minting
-from .history import Restoration, beyond
-from .proxy import hot, of_layouts, outage, slow, unreachable
-from .stack import BULK, COUNTERS, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, wait_until
+from .history import Restoration
+from .proxy import hot, outage, unreachable
+from .stack import COUNTERS, HOME, NAMES, REGIONS, Backup, RunFailed, Stack, wait_until
 
 FEWEST = 3
 """The least number of regions in a layout."""
@@ -29,25 +27,6 @@ PATIENCE = 60.0
 
 LEASES = (1, 20)
 """Values of `lease`. A change restarts the functions, so it happens at every third change of regions only."""
-
-LARGEST_BLOCK = 100_000
-"""The most integers that one request may ask for."""
-
-MOST_SKIPPED = 5_000
-"""Integers that a region may skip of a counter if all regions answer, for what it minted before the change."""
-
-LASTS = 10
-"""Seconds at its present rate that it may skip besides, as in `lambda/coordinate/protocol/epochs.py`."""
-
-LARGE_WINDOW = 10**10
-"""Integers that a region may mint in an epoch of large blocks: more than a caller can get while a deployment lasts."""
-
-ROUND_TRIP = 0.3
-"""Seconds of a coordinator's write to a region far away. A caller there gets several blocks meanwhile."""
-
-BUSY = 2.5
-"""Seconds of the coordinator's writes beside a hot item: time for its client to give up on that one (three attempts,
-at most three seconds), but not on these (five seconds)."""
 
 
 @dataclass
@@ -63,8 +42,6 @@ class Events:
     struck: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Region → the events that it was chosen for."""
     happened: Counter[str] = field(default_factory=Counter[str])
-    skipped: list[int] = field(default_factory=list[int])
-    """How many integers each region skipped of a counter, at each change during which every region answered."""
     problems: list[str] = field(default_factory=list[str])
     """What a failure elsewhere did to regions and counters that should not have noticed."""
 
@@ -144,29 +121,12 @@ class Events:
         return "layouts table restored to an earlier epoch"
 
     def hot_item(self) -> str:
-        """The coordinator is throttled at one item while regions change. The other counters skip little."""
+        """The coordinator is throttled at one item while regions change."""
         region, counter = self._one_region(), self.random.choice(COUNTERS)
-        busy = self.stack.proxy.failing(hot(region, counter), slow(region, BUSY))
-        with self._skipping_little(but=counter), busy:
+        with self.stack.proxy.failing(hot(region, counter)):
             self.stack.deploy(regions=self._other_regions())
         self.stack.reconcile()
         return f"{counter} was hot in {region}; {self._now()}"
-
-    def large_blocks(self) -> str:
-        """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
-        stop, history = Event(), self.stack.history
-        region = self._one_region()
-        self.stack.deploy(regions=self._other_regions([region]), window=LARGE_WINDOW)
-        random, targets = Random(self.random.random()), partial(self.stack.targets, region, "function")
-        caller = ChaosClient(history, [BULK], targets, random, stop, block=LARGEST_BLOCK)
-        with self._skipping_little(), minting([caller], stop):
-            before = len(history.largest)
-            if not wait_until(lambda: len(history.largest) > before, PATIENCE):
-                self._wrong(f"{region} minted no large block")
-            with self.stack.proxy.failing(slow(region, ROUND_TRIP)):
-                self.stack.deploy(regions=self._other_regions([region]), window=WINDOW)
-        self.stack.reconcile()
-        return f"{region} minted large blocks; {self._now()}"
 
     def schedule(self) -> None:
         """Two scheduled runs of the coordinator at the same time."""
@@ -188,29 +148,6 @@ class Events:
 
     def _perhaps(self) -> bool:
         return self.random.random() < 0.5
-
-    @contextmanager
-    def _skipping_little(self, but: str = "") -> Generator[None]:
-        """Expect that no counter but this one skips much in the block (`MOST_SKIPPED`). Nothing happens by chance.
-
-        If the machine was so busy that the coordinator gave up a call, a region may have seemed unreachable.
-        """
-        proxy = self.stack.proxy
-        with proxy.calm():
-            self.stack.reconcile()
-            before, given_up, written = self.stack.layouts(), len(proxy.given_up), len(proxy.writes)
-            yield
-        if any(of_layouts(call) for call in proxy.given_up[given_up:]):
-            self.stack.say("a region answered too late, so what counters skipped says nothing")
-            return
-        after = self.stack.layouts()
-        for counter in sorted(before.keys() - {but}):
-            minted = (write.integers[-1] for write in proxy.writes if write.counter == counter)
-            skipped = beyond(before[counter], after[counter], minted)
-            self.skipped.append(skipped)
-            meanwhile = sum(len(write.integers) for write in proxy.writes[written:] if write.counter == counter)
-            if skipped > MOST_SKIPPED + LASTS * meanwhile:
-                self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
     def _away(self, what: str, faults: Callable[[str], Iterable[Fault]]) -> str:
         region = self._one_region(but=HOME)

@@ -7,8 +7,6 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from global_integers_core.lattice import Layout
-
 from .proxy import Write
 
 
@@ -19,7 +17,6 @@ class RecordedMint(NamedTuple):
     entry: str
     counter: str
     integers: Sequence[int]
-    """A range if it is one of the largest blocks."""
     began: float
     ended: float
     """The clock's seconds."""
@@ -62,15 +59,13 @@ class History:
     contradictions: list[str] = field(default_factory=list[str])
     """Idempotency-Keys that got two different answers."""
     restorations: list[Restoration] = field(default_factory=list[Restoration])
-    largest: list[RecordedMint] = field(default_factory=list[RecordedMint])
-    """The largest blocks. They are of a counter of their own, and count for nothing else here."""
     _lock: Lock = field(default_factory=Lock)
 
     @property
     def requests(self) -> int:
         """How many requests were sent."""
         failures = sum(kinds.total() for kinds in self.failures.values())
-        return len(self.mints) + len(self.largest) + self.replays + failures
+        return len(self.mints) + self.replays + failures
 
     @property
     def integers(self) -> int:
@@ -84,7 +79,7 @@ class History:
 
     def got(self, mint: RecordedMint) -> None:
         """Record a request that got new integers."""
-        (self.largest if isinstance(mint.integers, range) else self.mints).append(mint)
+        self.mints.append(mint)
 
     def replayed(self, key: str, first: Sequence[int], again: Sequence[int]) -> None:
         """Record a request that repeated a key, and what both got."""
@@ -112,13 +107,7 @@ class History:
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)
-        found = [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
-        blocks = sorted(self.largest, key=lambda mint: (mint.counter, mint.integers[0]))
-        for one, next_ in pairwise(blocks):
-            if one.counter == next_.counter and one.integers[-1] >= next_.integers[0]:
-                shared = [integer for integer in next_.integers if integer in one.integers]
-                found += [Duplicate(one.counter, integer, (one, next_)) for integer in shared]
-        return found
+        return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
 
     def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
         """Return every integer that more requests got than writes to restored tables explain."""
@@ -135,16 +124,3 @@ class History:
                 ended[mint.entry].append(mint.ended)
         pauses = [following - moment for moments in ended.values() for moment, following in pairwise(moments)]
         return sum(map(len, ended.values())), max(pauses, default=0.0)
-
-
-def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
-    """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.
-
-    If every region answers, that is at most the distance of a fence for each epoch that began. `minted` are the
-    counter's integers, or the last one of each write that minted some.
-    """
-    largest = max((integer for integer in minted if integer < after.base), default=0)
-    skipped = after.base - 1 - max(largest, before.base - 1)
-    more = after.epoch - before.epoch - 1
-    stride = len(before.regions) + max(more, 0) * max(len(before.regions), len(after.regions))
-    return -(-skipped // stride)

@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
@@ -29,11 +28,6 @@ def writes(request: Request) -> bool:
 def mints(request: Request) -> bool:
     """Return whether a call mints."""
     return table_of(request).endswith(COUNTERS) and request.document.get("UpdateExpression", "").startswith(MINTS)
-
-
-def of_layouts(request: Request) -> bool:
-    """Return whether a call may be one of the coordinator's: whatever doesn't mint, and isn't about receipts."""
-    return not mints(request) and not table_of(request).endswith("-receipts")
 
 
 def coordinated(request: Request) -> str | None:
@@ -118,11 +112,6 @@ def hot(region: str, counter: str) -> Fault:
     return Fault("throttled", region, calls(lambda request: coordinated(request) == counter), replies=THROTTLED)
 
 
-def slow(region: str, seconds: float) -> Fault:
-    """Let each of the coordinator's writes to a region's counters take longer."""
-    return Fault("delayed", region, calls(coordinated), delay=(seconds, seconds))
-
-
 class Proxy(Server):
     """Passes calls on to the server, those of DynamoDB with faults, and records what the successful ones minted."""
 
@@ -140,14 +129,6 @@ class Proxy(Server):
     def without_answers(self) -> set[str]:
         """The regions that are cut off or answer with error pages."""
         return {fault.region for fault in self.faults if fault.name in (UNREACHABLE, ERROR_PAGE)}
-
-    @contextmanager
-    def calm(self) -> Generator[None]:
-        """Let nothing happen by chance in the block."""
-        by_chance = [fault for fault in self.faults if fault.share < 1]
-        self.faults[:] = [fault for fault in self.faults if fault not in by_chance]
-        yield
-        self.faults += by_chance
 
     async def _pass_on(self, request: Request) -> Response:
         began = time.monotonic()

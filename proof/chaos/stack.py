@@ -22,9 +22,7 @@ import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
 from components.names import ResourceNames
-from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
-from global_integers_core.records import counter_of, regions_of
 from local.apigateway import running as running_gateway
 from local.aws_clients import Aws
 from local.paths import ROOT
@@ -47,14 +45,10 @@ DEPLOYMENT_TIMEOUT = 600
 """Seconds after which a deployment is killed."""
 
 COUNTERS = ("integers", "orders")
-BULK = "bulk"
-"""The counter of which only the largest blocks are minted."""
-
-WINDOW = 20_000
 SETTINGS = {
-    "counters": [*COUNTERS, BULK],
+    "counters": COUNTERS,
     "apiGateway": True,
-    "window": WINDOW,
+    "window": 20_000,
     "scheduleMinutes": 60,
 }
 """The settings of every deployment, unless an event has others.
@@ -215,15 +209,6 @@ class Stack:
         client.create_table(BillingMode="PAY_PER_REQUEST", **backup.description)
         for item in backup.items:
             client.put_item(TableName=backup.description["TableName"], Item=item)
-
-    def layouts(self) -> dict[str, Layout]:
-        """Return every counter's present layout, as its register in the home region has it."""
-        registers = self.back_up(HOME, NAMES.layouts_table).items
-        return {
-            item["counter"]["S"]: Layout(int(item["epoch"]["N"]), int(item["base"]["N"]), regions_of(item["regions"]))
-            for item in registers
-            if counter_of(item["counter"]["S"])
-        }
 
     def kill_functions(self, random: Random, stop: Event, share: float) -> None:
         """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.

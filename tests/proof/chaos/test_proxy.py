@@ -12,7 +12,7 @@ from coordinate.protocol.model import Item
 from mint.table import CounterTable
 
 from local.aws_clients import Aws
-from proof.chaos.proxy import Proxy, hot, slow
+from proof.chaos.proxy import Proxy, hot
 from tests.lambda_.coordinator_calls import make_table
 
 REGION, OTHER = "eu-west-1", "us-east-1"
@@ -67,13 +67,12 @@ def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: str) -
     item: dict[str, Any] = {"stride": {"N": "3"}, "counter": {"S": "orders"}}
     dynamodb = DynamoDB(REGION)
 
-    with proxy.failing(hot(REGION, "orders"), slow(REGION, 0.01)):
+    with proxy.failing(hot(REGION, "orders")):
         for operation, write in (("UpdateItem", fence(table)), ("PutItem", {"TableName": table, "Item": item})):
             with pytest.raises(ServiceError) as refused:
                 dynamodb.call(operation, write)
             assert refused.value.meaning == "throttled"
         dynamodb.call("UpdateItem", fence(table, "invoices"))
         DynamoDB(OTHER).call("UpdateItem", fence(table))
-        assert proxy.injected == {"throttled": 6, "delayed": 1}  # three attempts each; the other item is only slow
+        assert proxy.injected == {"throttled": 6}  # three attempts each
         assert list(CounterTable(table, dynamodb).mint("orders").integers()) == [4]
-    assert proxy.injected["delayed"] == 1, "minting isn't slow"
