@@ -156,16 +156,14 @@ def coordinator(url: str) -> Runtime:
 def main() -> None:
     """Print how long the runs take."""
     parser = ArgumentParser(prog="python -m proof.bench.reconcile", description=__doc__)
-    parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
-    parser.add_argument("--regions", type=int, default=REGIONS, help="how many (default: %(default)s)")
     parser.add_argument("--part", type=float, default=120, help="seconds of the change that are measured (120)")
     options = parser.parse_args()
-    names = regions_and_another(options.regions)
+    names = regions_and_another(REGIONS)
     processors = sorted(os.sched_getaffinity(0))[:2]  # if there is only one, both share it
     os.sched_setaffinity(0, processors[-1:])
-    database = reconciled(names, options.counters, MAX_PAST, int(time.time()))
+    database = reconciled(names, COUNTERS, MAX_PAST, int(time.time()))
     database.metered = False
-    print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+    print(f"{COUNTERS:,} counters in {REGIONS} regions, after {MAX_PAST} changes of layout\n")
     rows = [["", "seconds", "processor seconds", "memory MB", "counters", "calls"]]
     with serving(database, DELAYS) as server, coordinator(server.url) as function:
         os.sched_setaffinity(function.pid, processors[:1])
@@ -193,12 +191,12 @@ def main() -> None:
     print(aligned(rows, names=True))
     pace = done / (changed - quiet)  # it begins when it has read all, as a quiet run does
     in_a_run = int(pace * (LIMIT - RESERVE / 1000 - quiet))
-    runs = -(-options.counters // in_a_run)
-    left = options.counters - (runs - 1) * in_a_run
+    runs = -(-COUNTERS // in_a_run)
+    left = COUNTERS - (runs - 1) * in_a_run
     minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + quiet + left / pace) / 60
     print(
         f"\nComputed from the pace of the change: {in_a_run:,} counters in a run of {LIMIT} s; "
-        f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes."
+        f"all {COUNTERS:,} after {runs} runs and {minutes:.0f} minutes."
     )
 
 

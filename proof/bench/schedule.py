@@ -7,7 +7,7 @@ stands for many.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
 
@@ -81,17 +81,11 @@ class StoreInMemory(Store):
                 return super().carry_out(operation)
 
 
-class Taken(NamedTuple):
-    """What a scheduled run takes: seconds, units, and how many calls."""
+def taken(store: StoreInMemory, share: float = 1) -> tuple[float, float, float, float]:
+    """Return the seconds, read units, write units and calls of a scheduled run.
 
-    seconds: float
-    reads: float
-    writes: float
-    calls: float
-
-
-def taken(store: StoreInMemory, share: float = 1) -> Taken:
-    """Return what a scheduled run takes. Each counter that a scan finds stands for so many."""
+    Each counter that a scan finds stands for so many.
+    """
     database, connected = store.database, set[str]()
     seconds, longest, reads, calls, written = 0.0, 0.0, 0.0, 0.0, store.database.writes
 
@@ -116,7 +110,7 @@ def taken(store: StoreInMemory, share: float = 1) -> Taken:
         for _ in range(len(coordinator.todo)):  # at the same time
             coordinator.step(carry_out)
         seconds += longest
-    return Taken(seconds, reads, database.writes - written, calls)
+    return seconds, reads, database.writes - written, calls
 
 
 def month(counters: int, regions: int, past: int = 0, deleted: int = 0) -> tuple[float, int, tuple[float, ...]]:

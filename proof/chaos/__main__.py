@@ -98,7 +98,6 @@ def _report(events: Events, seconds: float) -> int:
     kinds = sum(history.failures.values(), Counter[str]())
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
-    in_blocks = history.integers - history.single
     print(
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator that failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
@@ -108,7 +107,7 @@ def _report(events: Events, seconds: float) -> int:
         f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "
         f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
-        f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks",
+        f"integers: {history.integers:,}",
         *by_region(events),
         *duplicates[:10],
         sep="\n",

@@ -56,9 +56,6 @@ class ChaosClient:
         seen: dict[Entry, None] = {}
         while not self.stop.is_set():
             entries = self.entries()
-            if not entries:
-                time.sleep(PAUSE)
-                continue
             seen |= dict.fromkeys(entries)
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
             self._request(list(seen) if self.random.random() < LATE_CALLERS else entries)

@@ -72,11 +72,6 @@ class History:
         """How many integers were handed out."""
         return sum(len(mint.integers) for mint in self.mints)
 
-    @property
-    def single(self) -> int:
-        """How many of them were handed out one by one."""
-        return sum(len(mint.integers) == 1 for mint in self.mints)
-
     def got(self, mint: RecordedMint) -> None:
         """Record a request that got new integers."""
         self.mints.append(mint)
