@@ -11,10 +11,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from subprocess import PIPE
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,7 +58,7 @@ The window is small, so that limits are raised often and gaps stay small. The st
 is slow, so that the runs that are made here are the only ones.
 """
 
-END = 'cat; "$0" -m local down >/dev/null; rm -rf "$1"'
+END = 'cat; GLOBAL_INTEGERS_LOCAL="$1" "$0" -m local down >/dev/null; rm -rf "$1"'
 """Run by a shell, it waits until this process has ended or been killed, and ends what that has started."""
 
 ATTEMPTS = 8
@@ -235,12 +236,9 @@ def running_stack(
     with (
         Proxy(random, by_chance) as proxy,
         tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder,
-        ExitStack() as ends,
+        subprocess.Popen(["sh", "-c", END, sys.executable, folder], cwd=ROOT, stdin=PIPE, start_new_session=True),
     ):
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
-        command = ["sh", "-c", END, sys.executable, folder]
-        guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
-        ends.callback(guard.communicate)
         # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
         started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url})
         proxy.server = started.endpoint
