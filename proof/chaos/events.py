@@ -78,11 +78,11 @@ class Events:
 
     def cut_off(self) -> str:
         """A region is cut off while regions change, and comes back. The others go on minting."""
-        return self._away("was cut off", partial(unreachable, silent=self._perhaps()))
+        return self._without_answers("was cut off", partial(unreachable, silent=self._perhaps()))
 
     def error_pages(self) -> str:
         """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
-        return self._away("answered with error pages", outage)
+        return self._without_answers("answered with error pages", outage)
 
     def leaving(self) -> str:
         """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
@@ -149,7 +149,7 @@ class Events:
     def _perhaps(self) -> bool:
         return self.random.random() < 0.5
 
-    def _away(self, what: str, faults: Callable[[str], Iterable[Fault]]) -> str:
+    def _without_answers(self, what: str, faults: Callable[[str], Iterable[Fault]]) -> str:
         region = self._one_region(but=HOME)
         with self.stack.proxy.failing(*faults(region)):
             self._others_mint(region)
@@ -161,7 +161,7 @@ class Events:
     def _others_mint(self, region: str) -> None:
         others = {*(self.stay or self.stack.desired["regions"])} - {region}
         if not self._traffic_in(others, 0, 0):
-            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} was away")
+            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} did not answer")
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)
