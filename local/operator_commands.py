@@ -176,7 +176,11 @@ def send(stack: str, event: str) -> str:
     if not isinstance(asked, dict):
         example = shlex.quote(json.dumps({"schedule": True}))
         raise LocalError(f"send: {event} is not a JSON object, like {example}")
-    deployed = Deployed(stack)
+    return answered(Deployed(stack), event)
+
+
+def answered(deployed: Deployed, event: str) -> str:
+    """Return the coordinator's answer to an event, or raise `LocalError`."""
     name = deployed.outputs["coordinator"]
     client = deployed.aws.client("lambda", deployed.home)
     try:

@@ -1,4 +1,4 @@
-"""Lambda functions, their URLs and permissions; calls of functions at deploy time, and registers."""
+"""Lambda functions, their URLs and permissions, and calls of functions at deploy time."""
 
 import base64
 import builtins
@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
-
-from global_integers_core.names import CHECK_COUNTER, DELETED
 
 from ..aws_clients import Aws
 from ..paths import LocalError
@@ -258,28 +256,3 @@ KINDS: dict[str, Kind] = {
     ),
     INVOCATION: _Invocation(),
 }
-
-
-def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
-    """Return every counter's register."""
-    pages = aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table)
-    found: list[dict[str, Any]] = [item for page in pages for item in page["Items"]]
-    counters = {register["counter"]["S"]: register for register in found if "epoch" in register}
-    return {counter: register for counter, register in counters.items() if counter != CHECK_COUNTER}
-
-
-def phase(register: dict[str, Any]) -> str:
-    """Return a counter's epoch in words, and the regions that don't mint in it yet; `DELETED` if there is none."""
-    try:
-        if not register["regions"]["L"]:
-            return DELETED
-        if loss := register["lost"]["S"]:
-            left = "regions mint what they still have until that is answered"
-            return f"its register is lost ({loss}); {left} (docs/runbook.md#two-losses-at-once)"
-        epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
-        regions = [region["S"] for region in register["regions"]["L"]]
-        ids = register.get("ids", {}).get("L", ())
-        waiting = [region for region, id_ in zip(regions, ids, strict=False) if "NULL" in id_]
-    except (KeyError, TypeError, AttributeError):  # somebody has changed it
-        return "its item in the layouts table can't be read; docs/runbook.md says what to do about a stray item"
-    return f"{epoch}: waiting for {', '.join(waiting)}" if waiting else epoch

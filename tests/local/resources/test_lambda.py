@@ -7,7 +7,6 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import LocalError
-from local.resources.lambda_ import phase
 from tests.local.registrations import HOME, function, invoked, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
@@ -35,20 +34,3 @@ def test_the_settings_from_before_undo_half_an_update(aws: Aws, name: str) -> No
     assert up(aws, role(name), before)[1] == Counter(unchanged=1, updated=1)
     assert invoked(aws, name) == "one"
     assert up(aws, role(name), before)[1] == Counter(unchanged=2)
-
-
-REGISTER = {
-    "epoch": {"N": "2"},
-    "base": {"N": "10001"},
-    "lost": {"S": ""},
-    "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
-}
-
-
-def test_the_phases_of_a_register() -> None:
-    """They are reported while the coordinator works."""
-    assert phase(REGISTER) == "epoch 2 from 10001"
-    assert phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
-    waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
-    assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
-    assert phase({**REGISTER, "lost": {"S": "loss-1"}}).startswith("its register is lost (loss-1)")
