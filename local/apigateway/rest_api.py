@@ -10,7 +10,7 @@ knows the language, Velocity; here are the variables that API Gateway adds: `$in
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import unquote
@@ -129,27 +129,12 @@ class GatewayRequest:
         return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call of an AWS service, which makes the request's response."""
-
-    api: Document
-    integration: Document
-    parameters: Mapping[str, Mapping[str, str]]
-    """The request's, by `path`, `querystring` and `header`."""
-    body: str
-    content_type: str
-    """Of the body that the service gets: the integration's, or that of the caller's body."""
-
-    @property
-    def target(self) -> tuple[str, str, str]:
-        """Region, service and action, from `arn:aws:apigateway:<region>:<service>:action/<action>`."""
-        _, _, _, region, service, action = self.integration["uri"].split(":")
-        return region, service, action.removeprefix("action/")
+Send = Callable[[Document, str, str], tuple[int, str]]
+"""Makes an integration's call of an AWS service, with a body and its type. Returns status and body of the response."""
 
 
-def call_of(api: Document, request: GatewayRequest) -> Call | ServedResponse:
-    """Return the call that the request asks for, or the response of a request that is refused before."""
+def respond(api: Document, request: GatewayRequest, send: Send) -> ServedResponse:
+    """Return the response to a request: the API's own, or one that is made of an AWS service's."""
     methods, in_path = _resource(api, request.path)
     method = methods.get(request.method.lower())
     signed = request.header("authorization").startswith("AWS4-HMAC-SHA256 ")
@@ -166,11 +151,21 @@ def call_of(api: Document, request: GatewayRequest) -> Call | ServedResponse:
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
     body = render(template, parameters, request.body, request.query).text
-    fixed = integration.get("requestParameters", {}).get("integration.request.header.Content-Type", "").strip("'")
-    call = Call(api, integration, parameters, body, fixed or sent)
     if integration["type"] == "mock":  # its request says the status of the response that it stands for
-        return response_of(call, json.loads(call.body)["statusCode"], "")
-    return call
+        status, answer = json.loads(body)["statusCode"], ""
+    else:
+        fixed = integration.get("requestParameters", {}).get("integration.request.header.Content-Type", "").strip("'")
+        status, answer = send(integration, body, fixed or sent)
+    chosen = response_to(integration, status)
+    if chosen is None:
+        return gateway_response(api, "API_CONFIGURATION_ERROR")
+    ((content_type, template),) = chosen["responseTemplates"].items()
+    try:
+        rendered = render(template, parameters, answer)
+    except airspeed.TemplateExecutionError:  # the guide says: a 5XX response
+        return gateway_response(api, "API_CONFIGURATION_ERROR")
+    headers = {"Content-Type": content_type, **_headers(chosen), **rendered.headers}
+    return ServedResponse(int(rendered.status or chosen["statusCode"]), headers, rendered.text.encode())
 
 
 def response_to(integration: Document, status: int) -> Document | None:
@@ -178,20 +173,6 @@ def response_to(integration: Document, status: int) -> Document | None:
     responses = integration["responses"]
     matching = (response for pattern, response in responses.items() if re.fullmatch(pattern, str(status)))
     return next(matching, responses.get("default"))
-
-
-def response_of(call: Call, status: int, body: str) -> ServedResponse:
-    """Return the response to the caller, from the service's."""
-    chosen = response_to(call.integration, status)
-    if chosen is None:
-        return gateway_response(call.api, "API_CONFIGURATION_ERROR")
-    ((content_type, template),) = chosen["responseTemplates"].items()
-    try:
-        rendered = render(template, call.parameters, body)
-    except airspeed.TemplateExecutionError:  # the guide says: a 5XX response
-        return gateway_response(call.api, "API_CONFIGURATION_ERROR")
-    headers = {"Content-Type": content_type, **_headers(chosen), **rendered.headers}
-    return ServedResponse(int(rendered.status or chosen["statusCode"]), headers, rendered.text.encode())
 
 
 def gateway_response(api: Document, kind: str) -> ServedResponse:

@@ -20,7 +20,7 @@ from botocore.httpsession import URLLib3Session
 from ..aws_clients import ANYWHERE, Aws
 from ..server.process import ServedResponse, serve
 from . import documents
-from .rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
+from .rest_api import Document, GatewayRequest, gateway_response, respond
 
 INTEGRATION_TIMEOUT = 29
 """Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
@@ -51,28 +51,26 @@ class GatewayServer:
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)
-        call = call_of(api, GatewayRequest(method, path, query, dict(headers), body.decode(errors="replace")))
-        if isinstance(call, ServedResponse):
-            return call
+        request = GatewayRequest(method, path, query, dict(headers), body.decode(errors="replace"))
         try:
-            return response_of(call, *self._make(call))
+            return respond(api, request, self._send)
         except ClientError:  # the role can't be assumed
             return gateway_response(api, "API_CONFIGURATION_ERROR")
         except BotoCoreError:
             return gateway_response(api, "INTEGRATION_FAILURE")
 
-    def _make(self, call: Call) -> tuple[int, str]:
+    def _send(self, integration: Document, body: str, content_type: str) -> tuple[int, str]:
         """Return the status and body of DynamoDB's response. It refuses other types of bodies, as AWS's does."""
-        if call.content_type not in TYPES:
+        if content_type not in TYPES:
             return 404, "<UnknownOperationException/>"
-        region, service, action = call.target
+        _, _, _, region, service, action = integration["uri"].split(":")
         headers = {
             "Connection": "close",  # one that is kept may be closed just when it is used again
-            "Content-Type": call.content_type,
-            "X-Amz-Target": f"DynamoDB_20120810.{action}",
+            "Content-Type": content_type,
+            "X-Amz-Target": f"DynamoDB_20120810.{action.removeprefix('action/')}",
         }
-        request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
-        credentials = _assumed(self._endpoint, call.integration["credentials"]).get_frozen_credentials()
+        request = AWSRequest("POST", self._endpoint, data=body.encode(), headers=headers)
+        credentials = _assumed(self._endpoint, integration["credentials"]).get_frozen_credentials()
         SigV4Auth(credentials, service, region).add_auth(request)
         response = self._session.send(request.prepare())
         return response.status_code, response.text

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.apigateway.rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
-from local.server.process import ServedResponse
+from local.apigateway.rest_api import Document, GatewayRequest, gateway_response, respond
 from tests.components.running import gateway_document
 
 REGION = "eu-west-1"
@@ -25,6 +24,11 @@ def request(method: str = "POST", path: str = "/", body: str = "", **headers: st
     return GatewayRequest(method, path, {name: [value] for name, _, value in pairs}, named, body)
 
 
+def failing(_integration: Document, _body: str, _content_type: str) -> tuple[int, str]:
+    """Respond as a service that has failed."""
+    return 500, ""
+
+
 @pytest.mark.parametrize(
     ("refused", "status"),
     [
@@ -36,20 +40,17 @@ def request(method: str = "POST", path: str = "/", body: str = "", **headers: st
     ],
 )
 def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, status: int) -> None:
-    response = call_of(openapi(), refused)
+    response = respond(openapi(), refused, failing)
 
-    assert isinstance(response, ServedResponse)
     assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
     assert (response.status, json.loads(response.body)["status"]) == (status, status)
 
 
 def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
-    unsigned = call_of(openapi(signed=True), request())
-    signed = call_of(openapi(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
+    unsigned = respond(openapi(signed=True), request(), failing)
+    signed = respond(openapi(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"), failing)
 
-    assert isinstance(unsigned, ServedResponse)
-    assert unsigned.status == 403
-    assert isinstance(signed, Call)
+    assert (unsigned.status, signed.status) == (403, 503)
 
 
 @pytest.mark.parametrize("broken", ["nothing matches", "overridden twice"])
@@ -60,7 +61,5 @@ def test_a_wrong_configuration_is_a_transient_error(broken: str) -> None:
         del responses["default"]
     else:
         responses["default"]["responseTemplates"]["application/json"] *= 2
-    call = call_of(changed, request())
-    assert isinstance(call, Call)
 
-    assert response_of(call, 500, "") == gateway_response(call.api, "API_CONFIGURATION_ERROR")
+    assert respond(changed, request(), failing) == gateway_response(changed, "API_CONFIGURATION_ERROR")
