@@ -8,44 +8,20 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import NoReturn
 
 STATUS = 128 + signal.SIGINT
 """The exit status, as shells report a command that SIGINT ended."""
 
-_critical: list[str] = []
-"""Steps that run now and must not be interrupted."""
-
-_interrupted: list[int] = []
-
 
 def end_on_ctrl_c() -> None:
     """End this process at every Ctrl-C from now on, unless it was started to ignore it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _on_signal)
+        signal.signal(signal.SIGINT, _end)
 
 
-@contextmanager
-def uninterrupted(what: str) -> Generator[None]:
-    """Let Ctrl-C wait for the end of the block, which must be short. Any thread may use it."""
-    _critical.append(what)
-    try:
-        yield
-    finally:
-        _critical.remove(what)
-        if _interrupted and not _critical:
-            _end()
-
-
-def _on_signal(number: int, _frame: object) -> None:
-    _interrupted.append(number)
-    if not _critical:
-        _end()
-
-
-def _end() -> NoReturn:
+def _end(_number: int, _frame: object) -> NoReturn:
     with suppress(OSError, RuntimeError, ValueError):  # a pipe without a reader; in the middle of a write; closed
         sys.stdout.flush()
     with suppress(OSError):

@@ -26,7 +26,7 @@ def running(up: str = "") -> Server:
     server = SERVICE.recorded()
     if server is None and not has_saved():
         raise LocalError(f"nothing runs here; start it: {command('up')}")
-    if server and SERVICE.waited_for(server, f"end it (kill {server.pid}), then: {command('up')}"):
+    if server and SERVICE.waited_for(server):
         return server
     ended = f"the local AWS server{f' (process {server.pid})' if server else ''} has ended"
     if not has_saved():

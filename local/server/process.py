@@ -19,7 +19,6 @@ from threading import Lock, Thread
 import psutil
 
 from ..paths import ROOT, VERSION, LocalError, state_folder, write
-from ..terminal import uninterrupted
 
 
 def is_free(port: int) -> bool:
@@ -84,9 +83,6 @@ ANSWER_TIMEOUT = 10
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
 
-MOST = {"pid": 2**31 - 1, "port": 65535, "version": 2**31 - 1}
-"""The largest numbers that a record can have."""
-
 _starting = Lock()
 
 _children: list[subprocess.Popen[bytes]] = []
@@ -137,7 +133,7 @@ class BackgroundService:
         """
         path = os.environ.get("PATH", os.defpath)
         every = {"PATH": path, "PYTHONPATH": str(ROOT), "AWS_EC2_METADATA_DISABLED": "true"}
-        with self.log.open("w") as log, uninterrupted(self.name):  # a process without a record would never be ended
+        with self.log.open("w") as log:
             process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.DEVNULL,
@@ -195,20 +191,19 @@ class BackgroundService:
         finally:
             connection.close()
 
-    def waited_for(self, server: Server, way_out: str) -> bool:
+    def waited_for(self, server: Server) -> bool:
         """Wait until it answers. Return False if it has ended. It isn't ended, however slow it is.
 
         Raises:
-            LocalError: it doesn't answer for `START_TIMEOUT` seconds. `way_out` is for one that never answers.
+            LocalError: it doesn't answer for `START_TIMEOUT` seconds.
         """
         if self.comes_up(server):
             return True
         if not self.alive(server.pid):
             return False
         raise LocalError(
-            f"{self.what} (process {server.pid}) runs, but hasn't answered on {server.endpoint} for {START_TIMEOUT} s. "
-            "It may be busy, or the machine is: wait, and repeat the command. Only if it never answers, "
-            f"{way_out}\n{self.log_end()}"
+            f"{self.what} (process {server.pid}) runs, but hasn't answered on {server.endpoint} for {START_TIMEOUT} s: "
+            f"wait, and repeat the command. Only if it never answers, end it: kill {server.pid}\n{self.log_end()}"
         )
 
     def running(self, endpoint: str) -> Server:
@@ -218,7 +213,7 @@ class BackgroundService:
         """
         with _starting:
             before = self.recorded()
-            if before and self.waited_for(before, f"end it: kill {before.pid}"):
+            if before and self.waited_for(before):
                 return before
             self.stop()
             folder = str(state_folder().resolve())
@@ -229,8 +224,8 @@ class BackgroundService:
     def recorded(self) -> Server | None:
         """Return the last one started and not ended, running or not.
 
-        If its record is lost, damaged or another one's, it is looked for, since a second one must not begin from what
-        the first has saved.
+        If its record is lost, damaged or another one's, or was never written, since who started it was interrupted, it
+        is looked for: a second one must not begin from what the first has saved.
         """
         server = self._read()
         if server is None or not self.alive(server.pid):
@@ -244,11 +239,9 @@ class BackgroundService:
         """Return what the record says; None: there is none that anything can be done with."""
         try:
             record = json.loads(self.record.read_text())
-            numbers = {name: record[name] for name in ("pid", "port", "version")}
+            return Server(*(int(record[name]) for name in ("pid", "port", "version")))
         except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
             return None
-        right = all(type(number) is int and 0 < number <= MOST[name] for name, number in numbers.items())
-        return Server(**numbers) if right else None
 
     def _found(self) -> Server | None:
         """Return the one that works in this state folder, of all processes. It leads a session, unlike its children.
@@ -301,12 +294,8 @@ class BackgroundService:
 
     def log_end(self) -> str:
         """Return the end of its log, with the log's path."""
-        try:
-            end = self.log.read_text(errors="replace").splitlines()[-15:]
-        except OSError as error:
-            return f"{self.log} can't be read: {error.strerror}."
-        lines = "".join(f"\n  {line}" for line in end)
-        return f"The end of {self.log}:{lines}" if end else f"{self.log} is empty."
+        end = self.log.read_text(errors="replace").splitlines()[-15:] if self.log.exists() else []
+        return "\n  ".join([f"The end of {self.log}:", *(end or ["(nothing)"])])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def test_a_record_that_is_lost_or_damaged_is_written_again(folder: Path) -> None
     started, record = aws_server.start(0), aws_server.SERVICE.record
     whole = record.read_text()
     texts = ["", whole[:20], "{}", "[" * 100_000]
-    texts += [json.dumps({**json.loads(whole), **wrong}) for wrong in ({"pid": "7"}, {"pid": 1}, {"port": 70_000})]
+    texts += [json.dumps({**json.loads(whole), **wrong}) for wrong in ({"pid": "x"}, {"pid": 1}, {"port": None})]
     for text in texts:
         record.write_text(text)
         assert aws_server.SERVICE.recorded() == started, text

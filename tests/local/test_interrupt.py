@@ -65,20 +65,13 @@ def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> N
         assert processes_of(fresh.folder) == []
 
 
-@pytest.mark.parametrize(
-    ("trap", "cut", "ended"),
-    [("", "uninterrupted('a step')", (STATUS, "done\n")), ("trap '' INT;", "nullcontext()", (0, "done\nend\n"))],
-    ids=["in a step that must not be cut", "in the background"],
-)
-def test_ctrl_c_waits_or_is_not_meant(trap: str, cut: str, ended: tuple[int, str]) -> None:
-    program = f"""
+@pytest.mark.parametrize(("trap", "ended"), [("", (STATUS, "")), ("trap '' INT;", (0, "end\n"))])
+def test_ctrl_c_ends_it_unless_it_was_started_to_ignore_it(trap: str, ended: tuple[int, str]) -> None:
+    program = """
 import os, signal
-from contextlib import nullcontext
-from local.terminal import end_on_ctrl_c, uninterrupted
+from local.terminal import end_on_ctrl_c
 end_on_ctrl_c()
-with {cut}:
-    os.kill(os.getpid(), signal.SIGINT)
-    print('done')
+os.kill(os.getpid(), signal.SIGINT)
 print('end')
 """
     command = ["bash", "-c", f'{trap} exec {sys.executable} -c "{program}"']
