@@ -21,7 +21,6 @@ from .domain import DOMAIN, how_to, only_one, serve
 from .engine import deploy, preview
 from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
 from .paths import VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
-from .resources.route53 import make_zone
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT
 from .stack import State, configuration, project, stacks, write_stack_of_server
@@ -187,8 +186,6 @@ def _up(options: argparse.Namespace) -> None:
         _say(messages)
     write_stack_of_server(started.endpoint)
     aws, name = Aws(started.endpoint), project()["name"]
-    if zone := config.get(f"{name}:hostedZone"):
-        make_zone(aws, zone.removesuffix("."))
     counts: Counter[str] = Counter()
 
     def report(event: str, kind: str, name: str) -> None:
@@ -232,7 +229,7 @@ def _config(stack: str, overrides: Sequence[str]) -> dict[str, str]:
     config, name = configuration(stack, overrides), project()["name"]
     zone = config.get(f"{name}:hostedZone", "")
     if zone.isupper() and "." not in zone:
-        raise LocalError(f"hostedZone: {zone} is an id; here, give the zone's name, like example.com: `up` makes it")
+        raise LocalError(f"hostedZone: {zone} is an id; here, give the zone's name, like example.com")
     if zone:
         only_one(stack, config.get(f"{name}:domain", ""))
     return config

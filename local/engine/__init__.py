@@ -7,7 +7,7 @@ counts as changed, though `up` may find that it isn't.
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import Any, cast
@@ -53,14 +53,9 @@ class Engine:
             state.resources.clear()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function from the server. A preview finds a hosted zone of any name: `up` makes it."""
+        """Answer a provider function, all but that of hosted zones from the server."""
         if token not in FUNCTIONS or not (self._exists or token == GET_ZONE):
             raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
-        if self.state.frozen and token == GET_ZONE:
-            with suppress(LocalError, ClientError):
-                if self._exists:
-                    return FUNCTIONS[token](self._aws, arguments)
-            return {"id": "", "zoneId": "", "privateZone": False, **arguments}
         return FUNCTIONS[token](self._aws, arguments)
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
@@ -85,7 +80,7 @@ class Engine:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
                 self._report("unchanged", wanted.type, wanted.name)
                 return before.id, {**registered, **before.outputs}
-            replaces = before is not None and kind.replaces(before, wanted.inputs)
+            replaces = before is not None and kind.replaced
             event = "create" if before is None else "replace" if replaces else "update"
             if self.state.frozen:
                 self._report(event, wanted.type, wanted.name)
@@ -140,7 +135,7 @@ class Engine:
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
-        if before is not None and not kind.replaces(before, inputs):  # else the former stays as it is
+        if before is not None and not kind.replaced:  # else the former stays as it is
             self.state.put(replace(before, updating=True))
         try:
             return kind.apply(self._aws, inputs, before)

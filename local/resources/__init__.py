@@ -11,7 +11,7 @@ from ..aws_clients import ANYWHERE, Aws
 from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
-from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result, capital
+from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result
 
 __all__ = ["FUNCTIONS", "KINDS", "Kind", "Result"]
 
@@ -63,38 +63,9 @@ def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
         client.delete_role_permissions_boundary(RoleName=name)
 
 
+TOPIC = f"arn:aws:sns:{{region}}:{ACCOUNT}:{{name}}"
+
 POLICY = Call("get_role_policy", RoleName="role", PolicyName="name")
-
-
-def _budget(inputs: Inputs) -> dict[str, Any]:
-    return {
-        "BudgetName": inputs["name"],
-        "BudgetType": inputs["budgetType"],
-        "TimeUnit": inputs["timeUnit"],
-        "BudgetLimit": {"Amount": inputs["limitAmount"], "Unit": inputs["limitUnit"]},
-        "CostFilters": {entry["name"]: entry["values"] for entry in inputs["costFilters"]},
-    }
-
-
-def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
-    keys = ("notificationType", "comparisonOperator", "threshold", "thresholdType")
-    return [
-        {
-            "Notification": capital({key: entry[key] for key in keys}),
-            "Subscribers": [
-                {"SubscriptionType": "EMAIL", "Address": mail} for mail in entry["subscriberEmailAddresses"]
-            ],
-        }
-        for entry in inputs["notifications"]
-    ]
-
-
-def _encrypted_topic(client: Any, inputs: Inputs, before: Made | None) -> None:
-    """Set the topic's key, or take it away. An empty one is SNS's own."""
-    key = inputs.get("kmsMasterKeyId", "")
-    if key != (before.inputs.get("kmsMasterKeyId", "") if before else ""):
-        topic = client.create_topic(Name=inputs["name"])["TopicArn"]  # it returns the one that exists
-        client.set_topic_attributes(TopicArn=topic, AttributeName="KmsMasterKeyId", AttributeValue=key)
 
 
 KINDS: dict[str, Kind] = {
@@ -107,25 +78,14 @@ KINDS: dict[str, Kind] = {
         ("region", "domainName"),
         id="{CertificateArn}",
         create=Call("request_certificate", "DomainName SubjectAlternativeNames ValidationMethod"),
-        replaced_if=lambda _before, _inputs: True,
+        replaced=True,
         read_by=Call("describe_certificate", CertificateArn=ID),
         now=_certificate,
         delete_by="delete_certificate",
     ),
     "aws:acm/certificateValidation:CertificateValidation": NotMade(("region", "certificateArn"), "{certificateArn}"),
-    "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
-        "budgets",
-        ("name",),
-        create=Call(
-            "create_budget",
-            AccountId=lambda _inputs: ACCOUNT,
-            Budget=_budget,
-            NotificationsWithSubscribers=_notifications,
-        ),
-        recreated=True,
-        read_by=Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name"),
-        delete_by="delete_budget",
-    ),
+    # Nothing costs anything here, so none would ever send an e-mail.
+    "aws:budgets/budget:Budget": NotMade(("name",), "{name}"),
     "aws:dynamodb/resourcePolicy:ResourcePolicy": Described(
         "dynamodb",
         ("region", "resourceArn"),
@@ -158,23 +118,10 @@ KINDS: dict[str, Kind] = {
         read_by=POLICY,
         delete_by="delete_role_policy",
     ),
-    "aws:sns/topic:Topic": Described(
-        "sns",
-        id="{TopicArn}",
-        create=Call("create_topic", "Name"),
-        then=_encrypted_topic,
-        read_by=Call("get_topic_attributes", TopicArn=ID),
-        now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by="delete_topic",
-    ),
-    "aws:sns/topicSubscription:TopicSubscription": Described(
-        "sns",
-        ("region", "topic", "protocol", "endpoint"),
-        id="{SubscriptionArn}",
-        create=Call("subscribe", "Protocol Endpoint", TopicArn="topic", ReturnSubscriptionArn=lambda _inputs: True),
-        read_by=Call("get_subscription_attributes", SubscriptionArn=ID),
-        now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by="unsubscribe",
+    # No alarm is evaluated here, so none would ever be notified.
+    "aws:sns/topic:Topic": NotMade(("region", "name"), TOPIC, {"arn": TOPIC}),
+    "aws:sns/topicSubscription:TopicSubscription": NotMade(
+        ("region", "topic", "protocol", "endpoint"), "{topic}:{endpoint}", {"arn": "{topic}:{endpoint}"}
     ),
     "pulumi:index:Stash": _Stash(),
 }

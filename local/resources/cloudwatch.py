@@ -1,7 +1,7 @@
 """CloudWatch log groups, alarms and dashboards, and EventBridge rules that run on a schedule.
 
-The local server runs the schedules itself. It keeps alarms and dashboards, but of what runs here it writes few metrics,
-and it evaluates percentiles of few samples. Tests evaluate the alarms themselves
+The local server runs the schedules itself. It keeps alarms, but of what runs here it writes few metrics, and it
+evaluates percentiles of few samples. Tests evaluate the alarms themselves
 (tests/components/monitoring/evaluation.py).
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..stack import Made
-from .kind import ID, Call, Described, Inputs, Kind, capital
+from .kind import ID, Call, Described, Inputs, Kind, NotMade, capital
 
 RETENTION = Call("put_retention_policy", "retentionInDays", logGroupName="name")
 
@@ -93,14 +93,7 @@ KINDS: dict[str, Kind] = {
         now=_alarm,
         delete_by=Call("delete_alarms", AlarmNames=[ID]),
     ),
-    "aws:cloudwatch/dashboard:Dashboard": Described(
-        "cloudwatch",
-        ("region", "dashboardName"),
-        create=Call("put_dashboard", "DashboardName DashboardBody"),
-        read_by=Call("get_dashboard", DashboardName=ID),
-        now=lambda _inputs, found: {"dashboardArn": found["DashboardArn"]},
-        delete_by=Call("delete_dashboards", DashboardNames=[ID]),
-    ),
+    "aws:cloudwatch/dashboard:Dashboard": NotMade(("region", "dashboardName"), "{dashboardName}"),  # nothing shows it
     "aws:cloudwatch/eventRule:EventRule": Described(  # the server runs the schedule itself
         "events",
         create=Call(

@@ -1,7 +1,7 @@
 """What every kind of resource can do."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, cast
 
 from ..aws_clients import ANYWHERE, Aws
@@ -32,16 +32,15 @@ class Kind:
     If there are none, the resource's name in the program identifies it.
     """
 
+    replaced: bool = False
+    """Whether a change takes a new one, which replaces the one before."""
+
     done_if_failed = False
     """Whether an update that AWS refused counts as done, so that the next deployment doesn't repeat it."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         raise NotImplementedError
-
-    def replaces(self, before: Made, inputs: Inputs) -> bool:
-        """Return whether a change to these inputs takes a new one, which replaces the one before."""
-        return False
 
     def planned(self, inputs: Inputs) -> Mapping[str, Any]:
         """Return the outputs that a preview knows of one that will be created."""
@@ -64,15 +63,18 @@ class Kind:
 
 @dataclass(frozen=True)
 class NotMade(Kind):
-    """A type of resource that there is nothing to make for here."""
+    """A type of resource that is only registered, since nothing here would read or do what is made for it."""
 
     identity: tuple[str, ...]
     id: str
     """A pattern of inputs."""
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Patterns of inputs, by name."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Make nothing."""
-        return Result(self.id.format_map(inputs), {})
+        outputs = {name: pattern.format_map(inputs) for name, pattern in self.outputs.items()}
+        return Result(self.id.format_map(inputs), outputs)
 
 
 ID = "id"
@@ -130,15 +132,14 @@ class Described(Kind):
     service: str
     identity: tuple[str, ...] = ("region", "name")
     _: KW_ONLY
-    id: str | Callable[[Inputs], str] = ""
+    id: str = ""
     """A pattern of inputs and of entries of the response to `create`; by default, the last of `identity`."""
     create: Call
     update: Call | None = None
     """By default, `create` writes over the earlier one."""
     recreated: bool = False
     """Whether the earlier one is deleted before `create`, since it can't be changed."""
-    replaced_if: Callable[[Inputs, Inputs], bool] = lambda _before, _inputs: False
-    """Whether a change from inputs to others takes a new one, which replaces the earlier one."""
+    replaced: bool = False
     then: Callable[[Any, Inputs, Made | None], None] = lambda _client, _inputs, _before: None
     """Makes further calls, with the client, after `create` and `update`."""
     read_by: Call
@@ -152,20 +153,15 @@ class Described(Kind):
         """Return the client in the resource's region."""
         return aws.client(self.service, inputs.get("region", ANYWHERE))
 
-    def replaces(self, before: Made, inputs: Inputs) -> bool:
-        """Return what `replaced_if` says."""
-        return self.replaced_if(before.inputs, inputs)
-
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create it, or change it in the way that is described."""
         client = self.client(aws, inputs)
-        replaces = before is not None and self.replaces(before, inputs)
+        replaces = before is not None and self.replaced
         if before is not None and self.recreated:
             self.delete(aws, before)
         if before is None or replaces or self.update is None:
             response = self.create.make(client, inputs)
-            pattern = self.id or f"{{{self.identity[-1]}}}"
-            id_ = pattern(inputs) if callable(pattern) else pattern.format_map({**inputs, **response})
+            id_ = (self.id or f"{{{self.identity[-1]}}}").format_map({**inputs, **response})
         else:
             id_ = before.id
             self.update.make(client, {**inputs, ID: id_})

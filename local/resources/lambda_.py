@@ -195,9 +195,7 @@ class _Invocation(Kind):
     """A call of a function, of lifecycle scope CREATE_ONLY: a change is another call, which replaces the one before."""
 
     identity = ()
-
-    def replaces(self, before: Made, inputs: Inputs) -> bool:
-        return True
+    replaced = True
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         name = inputs["functionName"]

@@ -1,6 +1,5 @@
 """Resources of every kind on a real server: made, found as they are, changed in place, made again and deleted."""
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -45,11 +44,6 @@ def composite(name: str, joined: str) -> Registration:
     return made("cloudwatch/CompositeAlarm", name, **inputs)
 
 
-def dashboard(name: str, text: str) -> Registration:
-    body = {"widgets": [{"type": "text", "properties": {"markdown": text}}]}
-    return made("cloudwatch/Dashboard", name, dashboardName=name, dashboardBody=json.dumps(body))
-
-
 def rule(name: str, minutes: int) -> Registration:
     return made("cloudwatch/EventRule", name, name=name, scheduleExpression=f"rate({minutes} minutes)")
 
@@ -61,11 +55,6 @@ def target(name: str, age: int) -> Registration:
 
 
 def cases(name: str) -> dict[str, Case]:
-    topic = f"arn:aws:sns:{HOME}:000000000000:{name}"
-    one, other = (
-        made("sns/TopicSubscription", mail, topic=topic, protocol="email", endpoint=mail)
-        for mail in ("a@shop.example", "b@shop.example")
-    )
     called = [role(name), function(name, "def handler(event, context): return 1", {}), alias(name, "used")]
     alarms, joined = [alarm(f"{name}-{n}", 10, SUM) for n in (1, 2)], {"AlarmTypes": ["CompositeAlarm"]}
     named, of_alias = {"AlarmNames": [name]}, {"FunctionName": name, "Qualifier": "used"}
@@ -82,18 +71,10 @@ def cases(name: str) -> dict[str, Case]:
             *(alarms, composite(name, f"{name}-1"), composite(name, f"{name}-2")),
             *("cloudwatch.describe_alarms", {**named, **joined}, f"{name}-2"),
         ),
-        "a dashboard": (
-            *([], dashboard(name, "a"), dashboard(name, "changed")),
-            *("cloudwatch.get_dashboard", {"DashboardName": name}, "changed"),
-        ),
         "a rule": ([], rule(name, 2), rule(name, 5), "events.describe_rule", {"Name": name}, "rate(5 minutes)"),
         "a rule's target": (
             *([rule(name, 2)], target(name, 60), target(name, 120)),
             *("events.list_targets_by_rule", {"Rule": name}, "'MaximumEventAgeInSeconds': 120"),
-        ),
-        "a subscription": (
-            *([made("sns/Topic", name, name=name)], one, other),
-            *("sns.list_subscriptions_by_topic", {"TopicArn": topic}, "b@shop.example"),
         ),
         "an alias": (
             *(called, alias(name), alias(name, description="new")),

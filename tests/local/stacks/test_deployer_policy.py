@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from components.names import ResourceNames
 from components.settings.aws_regions import PARTITION, partitions
@@ -14,7 +15,6 @@ from components.table import OPEN
 from local.aws_clients import Aws
 from local.engine import deploy
 from local.paths import ROOT, LocalError
-from local.resources.route53 import make_zone, zone
 from tests.components.aws_answers import RECORD
 from tests.components.running import PROJECT, config, refusals, settings
 from tests.components.running import deploy as mocked
@@ -31,22 +31,16 @@ REGIONS = ["us-east-1", "eu-west-1"]
 ZONE = "example.com"
 WITH_DOMAIN = {"domain": f"integers.{ZONE}", "hostedZone": ZONE}
 ROLES = "arn:aws:iam::123456789012:role/global-integers-production-*"
-BUDGETS = {
-    "budgets:ModifyBudget": ("budgets:CreateBudget", "budgets:DeleteBudget"),
-    "budgets:ViewBudget": ("budgets:DescribeBudget",),
-}
-"""Actions of AWS → what this server calls them."""
 
 
 @pytest.fixture
 def deployer(aws: Aws) -> Callable[[dict[str, Any]], Aws]:
     """`deployer(policy)`: the server's clients with the key of a new user that has this policy."""
-    make_zone(aws, ZONE)
-    zone_id = zone(aws, {"name": ZONE})["zoneId"]
+    zone_id = aws.client("route53", REGIONS[0]).create_hosted_zone(Name=ZONE, CallerReference=ZONE)["HostedZone"]["Id"]
 
     def make(policy: dict[str, Any]) -> Aws:
         text = json.dumps(as_this_server_reads(policy)).replace("123456789012", "000000000000")
-        keys = user(aws, json.loads(text.replace("Z0123456789", zone_id))["Statement"])
+        keys = user(aws, json.loads(text.replace("Z0123456789", zone_id.rpartition("/")[2]))["Statement"])
         return Aws(aws.endpoint, (keys.access_key, keys.secret_key))
 
     return make
@@ -56,14 +50,13 @@ def as_this_server_reads(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy that allows some of its actions on everything, since this server looks for no name there.
 
     AWS checks CreateFunction on the name in the request's body, the rules of the
-    default event bus without the bus, alarms, dashboards and topics by their names, certificates and health checks by
-    their ARNs, and budgets by their names and by two actions that aren't calls.
+    default event bus without the bus, alarms, dashboards and topics by their names, and certificates and health checks
+    by their ARNs.
     """
     actions = {action for statement in policy["Statement"] for action in actions_of(statement)}
-    nameless = {a for a in actions if a.startswith(("acm:", "events:", "budgets:", "cloudwatch:", "sns:"))} | (
+    nameless = {a for a in actions if a.startswith(("acm:", "events:", "cloudwatch:", "sns:"))} | (
         {"lambda:CreateFunction"} & actions | {action for action in actions if "HealthCheck" in action}
     )
-    nameless |= {called for action, names in BUDGETS.items() if action in actions for called in names}
     on_everything = {"Effect": "Allow", "Action": sorted(nameless), "Resource": "*"}
     return {**policy, "Statement": [*policy["Statement"], on_everything]}
 
@@ -123,7 +116,7 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "lambda:CreateFunction",
         *(
             pytest.param(action, marks=pytest.mark.long)
-            for action in ("iam:PutRolePolicy", "lambda:InvokeFunction", "route53:ChangeResourceRecordSets")
+            for action in ("iam:PutRolePolicy", "lambda:InvokeFunction", "acm:RequestCertificate")
         ),
     ],
 )
@@ -135,6 +128,41 @@ def test_without_one_of_its_actions_it_does_not(
         up(deployer(without(action)), **WITH_DOMAIN)
 
     down(deployer(POLICY))
+
+
+def test_what_is_only_registered_here_is_made_with_it(deployer: Callable[[dict[str, Any]], Aws], aws: Aws) -> None:
+    """The provider makes, reads, changes and deletes records, health checks, topics and dashboards by these calls."""
+    zone = aws.client("route53", REGIONS[0]).list_hosted_zones()["HostedZones"][-1]["Id"]
+    record = {"Name": f"integers.{ZONE}.", "Type": "A", "TTL": 60, "ResourceRecords": [{"Value": "192.0.2.1"}]}
+    asked = {"Type": "HTTPS", "FullyQualifiedDomainName": f"integers.{ZONE}", "Port": 443}
+    name, body = f"global-integers-{STACK}-alarms", json.dumps({"widgets": []})
+
+    def change(client: Any, action: str) -> None:
+        batch = {"Changes": [{"Action": action, "ResourceRecordSet": record}]}
+        client.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=batch)
+        client.list_resource_record_sets(HostedZoneId=zone)
+
+    deploying = deployer(POLICY)
+    route53, sns, cloudwatch = (deploying.client(one, REGIONS[0]) for one in ("route53", "sns", "cloudwatch"))
+    for action in ("UPSERT", "DELETE"):
+        change(route53, action)
+    check = route53.create_health_check(CallerReference="one", HealthCheckConfig=asked)["HealthCheck"]["Id"]
+    route53.get_health_check(HealthCheckId=check)
+    route53.update_health_check(HealthCheckId=check, Port=8443)
+    route53.delete_health_check(HealthCheckId=check)
+    topic = sns.create_topic(Name=name)["TopicArn"]
+    sns.set_topic_attributes(TopicArn=topic, AttributeName="KmsMasterKeyId", AttributeValue="key")
+    sns.get_topic_attributes(TopicArn=topic)
+    mail = {"Protocol": "email", "Endpoint": "ops@shop.example", "ReturnSubscriptionArn": True}
+    subscription = sns.subscribe(TopicArn=topic, **mail)["SubscriptionArn"]
+    sns.get_subscription_attributes(SubscriptionArn=subscription)
+    sns.unsubscribe(SubscriptionArn=subscription)
+    sns.delete_topic(TopicArn=topic)
+    cloudwatch.put_dashboard(DashboardName=name, DashboardBody=body)
+    cloudwatch.get_dashboard(DashboardName=name)
+    cloudwatch.delete_dashboards(DashboardNames=[name])
+    with pytest.raises(ClientError, match="not authorized to perform: route53:ChangeResourceRecordSets "):
+        change(deployer(without("route53:ChangeResourceRecordSets")).client("route53", REGIONS[0]), "UPSERT")
 
 
 def test_another_stack_is_not_its_own(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
@@ -150,6 +178,13 @@ def test_roles_go_only_to_the_stacks_functions_and_apis() -> None:
     assert statement["Resource"] == ROLES
     services = statement["Condition"]["StringEquals"]["iam:PassedToService"]
     assert services == ["apigateway.amazonaws.com", "lambda.amazonaws.com"]
+
+
+def test_a_budget_is_made_and_read_by_actions_of_its_own() -> None:
+    """None is made here. AWS calls its actions otherwise than its operations (Service Authorization Reference)."""
+    (statement,) = (s for s in POLICY["Statement"] if any(action.startswith("budgets:") for action in actions_of(s)))
+
+    assert {"budgets:ModifyBudget", "budgets:ViewBudget"} <= {*actions_of(statement)}
 
 
 def test_little_is_allowed_on_everything() -> None:
