@@ -3,7 +3,7 @@
 import base64
 import builtins
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,6 @@ SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
 """For waiters: look ten times a second. A deployment waits for several functions, one after the other."""
 
 
-def _archive(inputs: Inputs) -> bytes:
-    return base64.b64decode(inputs["code"])  # as engine/inputs.py has it
-
-
 SETTINGS = Call(
     "update_function_configuration",
     "Role Runtime Handler LoggingConfig",
@@ -38,26 +34,32 @@ SETTINGS = Call(
     KMSKeyArn=lambda inputs: inputs.get("kmsKeyArn", ""),
 )
 
+CODE = Call(
+    "update_function_code",
+    FunctionName="name",
+    ZipFile=lambda inputs: base64.b64decode(inputs.get("code", "")),  # as engine/inputs.py has it
+    Architectures=lambda inputs: inputs.get("architectures", ["x86_64"]),  # Lambda's default
+)
 
-def _architectures(inputs: Inputs) -> Any:
-    return inputs.get("architectures", ["x86_64"])  # Lambda's default
-
-
-IN_SETTINGS = ("role", "runtime", "handler", "loggingConfig", "memorySize", "timeout", "environment", "kmsKeyArn")
-
-IN_CODE = ("code", "architectures")
+CREATE = SETTINGS.also(
+    "create_function",
+    Architectures=CODE.sources["Architectures"],
+    Code=lambda inputs: {"ZipFile": CODE.parameters(inputs)["ZipFile"]},
+    Publish="publish",
+)
 
 OF_VERSION = frozenset({"version", "qualifiedArn", "qualifiedInvokeArn"})
 """A function's outputs that change when a version is published."""
 
 
-def _differ(before: Inputs, inputs: Inputs, names: Sequence[str]) -> bool:
-    return any(before.get(name) != inputs.get(name) for name in names)
+def _differ(call: Call, before: Inputs, inputs: Inputs) -> bool:
+    return call.parameters(before) != call.parameters(inputs)
 
 
 def _publishes(before: Inputs, inputs: Inputs) -> bool:
     """Return whether this change publishes a version. Reserved concurrency isn't a version's, so it doesn't."""
-    return inputs.get("publish", False) and _differ(before, inputs, (*IN_SETTINGS, *IN_CODE, "publish"))
+    changed = _differ(SETTINGS, before, inputs) or _differ(CODE, before, inputs)
+    return inputs.get("publish", False) and (changed or not before.get("publish"))
 
 
 def _surely(before: Made) -> Inputs:
@@ -84,8 +86,7 @@ class _Function(Kind):
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client, name = aws.client("lambda", inputs["region"]), inputs["name"]
         if before is None:
-            create: Any = {"Publish": inputs.get("publish", False), "Code": {"ZipFile": _archive(inputs)}}
-            client.create_function(**SETTINGS.parameters(inputs), Architectures=_architectures(inputs), **create)
+            CREATE.make(client, inputs)
             client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
             _reserve(client, {}, inputs)
         else:
@@ -94,14 +95,10 @@ class _Function(Kind):
 
     def _change(self, client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
         name, updated = inputs["name"], client.get_waiter("function_updated_v2")
-        if _differ(before, inputs, IN_SETTINGS):
-            SETTINGS.make(client, inputs)
-            updated.wait(FunctionName=name, WaiterConfig=SOON)
-        if _differ(before, inputs, IN_CODE):
-            client.update_function_code(
-                FunctionName=name, ZipFile=_archive(inputs), Architectures=_architectures(inputs)
-            )
-            updated.wait(FunctionName=name, WaiterConfig=SOON)
+        for call in (SETTINGS, CODE):
+            if _differ(call, before, inputs):
+                call.make(client, inputs)
+                updated.wait(FunctionName=name, WaiterConfig=SOON)
         _reserve(client, before, inputs)
         if _publishes(before, inputs):
             number = client.publish_version(FunctionName=name)["Version"]
