@@ -6,8 +6,7 @@ from typing import Any
 from ..paths import LocalError, command
 from ..server.process import BackgroundService
 from ..stack import State, stacks
-from . import zone
-from .zone import FROM, host_of
+from .zone import host_of
 
 LOCAL = "localDomainUrl"
 """The output that is added here: the URL on this machine that stands for the output `domainUrl`."""
@@ -42,15 +41,11 @@ def how_to(outputs: Mapping[str, Any]) -> str:
     """Return how to call the domain here, in lines."""
     if "domainUrl" not in outputs:
         return ""
+    host = host_of(outputs["domainUrl"])
     if LOCAL not in outputs:
-        again = command(f"up -c domain={host_of(outputs['domainUrl'])} -c hostedZone={host_of(outputs['domainUrl'])}")
+        again = command(f"up -c domain={host} -c hostedZone={host}")
         return f"domain: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
-    host, url, last = host_of(outputs["domainUrl"]), outputs[LOCAL], outputs["regions"][-1]
-    signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
     return (
-        f"domain: a small process here stands for {outputs['domainUrl']}, without TLS\n"
-        f"  the nearest region:    curl {url}    (Host: {host})\n"
-        f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
-        f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
-        f"{signed if any(api.signed for api in zone.read('').apis.values()) else ''}"
+        f"domain: a small process here stands for {outputs['domainUrl']}, without TLS: curl {outputs[LOCAL]}\n"
+        f"  one region: curl -H 'Host: {outputs['regions'][-1]}.{host}' {outputs[LOCAL]}   (more in docs/domain.md)\n"
     )

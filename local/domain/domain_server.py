@@ -111,11 +111,7 @@ class DomainServer:
         url = api.url
         if api.signed and "authorization" in headers:
             if [other.host for other in known.records].count(host) > 1:
-                return _said(
-                    501,
-                    "the local server can check a signature only for a name of one region; sign for "
-                    f"{record.region}.{host}, or deploy with authorization: NONE",
-                )
+                return _said(501, f"here, only one region can check a signature: sign for {record.region}.{host}")
             # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
             url = self._endpoint
         response = _pass_on(method, url, target, headers, body, timeout)

@@ -127,7 +127,7 @@ def test_a_second_up_changes_nothing_and_leaves_the_process(machine: Machine) ->
     assert line.endswith(" unchanged")
     assert "," not in line
     assert process(machine) == (pid, port)
-    assert f"curl http://127.0.0.1:{port}/    (Host: {DOMAIN})" in again.stdout
+    assert f"stands for https://{DOMAIN}/, without TLS: curl http://127.0.0.1:{port}/\n" in again.stdout
 
 
 def test_a_region_that_cannot_mint_is_left_out_until_it_can(machine: Machine, aws: Aws) -> None:
