@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -18,8 +18,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from .apigateway import GATEWAY
 from .aws_clients import Aws
 from .domain import DOMAIN, how_to, only_one, serve
-from .engine import deploy, preview
-from .operator_commands import AT_HOME, Deployed, demo, follow, logs, lose, places, send
+from .engine import Engine, deploy, run
+from .operator_commands import AT_HOME, Deployed, demo, logs, lose, send
 from .paths import VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
 from .server import aws_server
 from .server.aws_server import MAX_PORT, USUAL_PORT
@@ -35,11 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # tables have lines that not every encoding has
     try:
         with _one_at_a_time():
-            rest: Iterator[str] | None = options.run(options)
-        if rest is not None:  # nobody waits for its end
+            lines: Iterable[str] | None = options.run(options)
+        if getattr(options, "follow", False):  # nobody waits for its end
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            for line in rest:
-                say(line)
+        for line in lines or ():
+            say(line)
         sys.stdout.flush()
     except LocalError as error:
         problem = as_here(str(error))
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--port", type=_number(0, MAX_PORT), help=port)
     up.add_argument("--suppress-outputs", action="store_true", help="don't print the outputs")
     add(_preview, "preview", "print what `up` would do, and change nothing")
-    add(lambda options: print(status(options.stack)), "status", "ask each region whether it mints, and print it")
+    add(lambda options: [status(options.stack)], "status", "ask each region whether it mints, and print it")
 
     outputs = add(_outputs, "outputs", "print what the last deployment exported")
     outputs.add_argument("--json", action="store_true", help="print JSON")
@@ -110,11 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     for table in AT_HOME:
         lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
 
-    sent = add(
-        lambda options: print(send(options.stack, options.event)),
-        "send",
-        "send an event to the coordinator, and print its answer",
-    )
+    sent = add(_send, "send", "send an event to the coordinator, and print its answer")
     sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
 
     add(_down, "down", "end the server and forget everything, integers too")
@@ -185,7 +181,6 @@ def _up(options: argparse.Namespace) -> None:
     else:
         _say(messages)
     write_stack_of_server(started.endpoint)
-    aws, name = Aws(started.endpoint), project()["name"]
     counts: Counter[str] = Counter()
 
     def report(event: str, kind: str, name: str) -> None:
@@ -196,6 +191,7 @@ def _up(options: argparse.Namespace) -> None:
             _show(event, kind, name)
 
     try:
+        name, aws = project()["name"], Aws(started.endpoint)
         made = deploy(name, stack, config, aws, report, overrides=options.overrides)
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
@@ -208,9 +204,8 @@ def _up(options: argparse.Namespace) -> None:
     say(f"{stack}: {_summary(counts)}")
     if options.suppress_outputs:
         return
-    print(places(exported))
-    if exported["gatewayUrls"]:
-        print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
+    shown = ("layout", "urls", "leaving", "gatewayUrls", "defaultCounter")
+    print(as_text({name: exported[name] for name in shown if exported[name]}))
     print(how_to(exported), end="")
     print(f"all outputs: {command(f'outputs --stack {stack}')}")
 
@@ -241,8 +236,8 @@ def _planned(
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
     aws = Aws(server.endpoint) if server else None
-    said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
-    return events, said
+    engine = Engine(aws, State(stack, frozen=True), lambda what, kind, name: events.append((what, kind, name)))
+    return events, run(engine, project()["name"], config).messages
 
 
 def _say(messages: Sequence[str]) -> None:
@@ -269,24 +264,22 @@ def _server(port: int | None) -> aws_server.Server:
             f"the local AWS server is of version {before.version} of the local deployment, this is version {VERSION}; "
             f"{start_afresh()}"
         )
+    how = "started again" if saved else "started"
     if aws_server.SERVICE.runs() or (before and not saved):
-        started = aws_server.running()
+        started, how = aws_server.running(), "running"
         if port not in (None, 0, started.port):
             raise LocalError(
                 f"--port {port}: the server runs on port {started.port}. To move it, which changes the URLs: "
                 f"kill {started.pid}, then: {command(f'up --port {port}')}"
             )
-        print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
-        return started
-    if saved:
+    elif saved:
         started = aws_server.start(before.port if before and port is None else port)
-        print(f"local AWS server: started again on {started.endpoint} (process {started.pid}), from what it saved")
-        return started
-    _forget()  # what an interrupted `down` has left
-    started = aws_server.start(port)
-    print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
-    if port is None and started.port != USUAL_PORT:
-        print(aws_server.taken(USUAL_PORT))
+    else:
+        _forget()  # what an interrupted `down` has left
+        started = aws_server.start(port)
+        if port is None and started.port != USUAL_PORT:
+            print(aws_server.taken(USUAL_PORT))
+    print(f"local AWS server: {how} on {started.endpoint} (process {started.pid})")
     return started
 
 
@@ -305,16 +298,17 @@ def _outputs(options: argparse.Namespace) -> None:
         print(as_text(value))
 
 
-def _logs(options: argparse.Namespace) -> Iterator[str] | None:
-    if options.follow:
-        return follow(options.stack, options.region, options.lines)
-    print(logs(options.stack, options.region, options.lines))
-    return None
+def _logs(options: argparse.Namespace) -> Iterable[str]:
+    return logs(options.stack, options.region, options.lines, follow=options.follow)
 
 
-def _lose(options: argparse.Namespace) -> None:
+def _lose(options: argparse.Namespace) -> Iterable[str]:
     at_home = [table for table in AT_HOME if getattr(options, table)]
-    print(lose(options.stack, options.region, *at_home, receipts=options.receipts))
+    return lose(options.stack, options.region, *at_home, receipts=options.receipts)
+
+
+def _send(options: argparse.Namespace) -> Iterable[str]:
+    return [send(options.stack, options.event)]
 
 
 def _down(_options: argparse.Namespace) -> None:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
@@ -86,38 +85,23 @@ class Deployed:
         return region
 
 
-def places(outputs: Mapping[str, Any]) -> str:
-    """Return what people need of the outputs: each region with its place in the layout and its URLs."""
-    lines: list[str] = []
-    for region, place in outputs["layout"].items():
-        lines += [f"{region}: offset {place['offset']} of stride {place['stride']}", f"  {outputs['urls'][region]}"]
-        if region in outputs["gatewayUrls"]:
-            lines.append(f"  {outputs['gatewayUrls'][region]}")
-    for region, url in outputs["leaving"].items():
-        lines += [f"{region}: leaving", f"  {url}"]
-    return "\n".join([*lines, f"default counter: {outputs['defaultCounter']}"])
-
-
 LogLine = tuple[int, str, str, str]
 """When a line was logged in milliseconds since 1970, the region, the function, and the line."""
 
 
-def logs(stack: str, region: str | None, count: int) -> str:
-    """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
-    lines = _logged(Deployed(stack), region)[-count:]
-    return "\n".join(map(_as_line, lines)) or "no error and no change of a layout is logged (metrics aren't shown)"
+def logs(stack: str, region: str | None, count: int, *, follow: bool) -> Iterator[str]:
+    """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics.
 
-
-def follow(stack: str, region: str | None, count: int) -> Iterator[str]:
-    """Return the last lines, then each new one, until nobody reads them.
-
-    A function's lines arrive in the order of their times, those of several functions in any. So each line is compared
-    with all that were seen, and counted: two may be the same.
+    With `follow`, then each new one, until nobody reads them. A function's lines arrive in the order of their times,
+    those of several functions in any. So each line is compared with all that were seen, and counted: two may be the
+    same.
     """
     deployed = Deployed(stack)
     lines = _logged(deployed, region)
+    if not lines and not follow:
+        yield "no error and no change of a layout is logged (metrics aren't shown)"
     yield from map(_as_line, lines[-count:])
-    while True:
+    while follow:
         time.sleep(1)
         seen, lines = Counter(lines), _logged(deployed, region)
         yield from map(_as_line, sorted((Counter(lines) - seen).elements()))
@@ -143,8 +127,8 @@ def _as_line(event: LogLine) -> str:
     return f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
 
 
-def lose(stack: str, region: str | None, *at_home: str, receipts: bool = False) -> str:
-    """Delete tables as if AWS had lost them. Return what was lost.
+def lose(stack: str, region: str | None, *at_home: str, receipts: bool = False) -> list[str]:
+    """Delete tables as if AWS had lost them. Return what was lost, in lines.
 
     `region`: the counters table there; with `receipts`, the receipts table instead. `at_home`: these of `AT_HOME`.
     """
@@ -164,8 +148,8 @@ def lose(stack: str, region: str | None, *at_home: str, receipts: bool = False) 
         except client.exceptions.ResourceNotFoundException as error:
             raise LocalError(f"there is no {table} in {at}; to recreate it: {deployed.state.up}") from error
         client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
-    what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
-    return f"{what}\nto recreate what was lost: {deployed.state.up}"
+    lines = [f"lost: table {table} in {at}" for at, table in lost]
+    return [*lines, f"to recreate what was lost: {deployed.state.up}"]
 
 
 def send(stack: str, event: str) -> str:
@@ -203,31 +187,19 @@ def mint(url: str) -> int:
     """Return one integer of the default counter from a region's URL.
 
     Raises:
-        LocalError: the region is paused, or its URL takes signed requests only.
-        OSError, HTTPException: there is no response, not all of one, or one without an integer.
+        LocalError: the region refuses: it is paused, for example, or its URL takes signed requests only.
+        OSError, HTTPException: there is no response, or not all of one.
     """
     try:
         with OPENER.open(urllib.request.Request(url, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS:
-            raise LocalError(f"{url} answers 429: the region is paused, or it has too many requests") from error
-        if error.code != HTTPStatus.FORBIDDEN:
-            raise
         raise LocalError(
-            "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign. "
-            f"The demo doesn't sign. To open them, run {command('up')} as before, but with: -c authorization=NONE"
+            f"{url} answers {error.code}. With 429, the region is paused, or it has too many requests. With 403, the "
+            "URLs take signed requests only (docs/api.md says how to sign), and the demo doesn't sign: to open them, "
+            f"run {command('up')} as before, but with: -c authorization=NONE"
         ) from error
-
-
-def mint_everywhere(outputs: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Mint `MINTS` integers in every region, in turn. Return them by region."""
-    minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
-    for _ in range(MINTS):
-        for region, integers in minted.items():
-            integers.append(mint(outputs["urls"][region]))
-    return minted
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
@@ -249,7 +221,7 @@ def demo(stack: str) -> None:
     if any(url.startswith("https:") for url in outputs["urls"].values()):
         raise LocalError(f"there are no Function URLs to mint by.\n{how_to(outputs).rstrip()}")
     try:
-        minted = mint_everywhere(outputs)
+        minted = {region: [mint(outputs["urls"][region]) for _ in range(MINTS)] for region in outputs["regions"]}
     except (OSError, HTTPException) as error:
         raise LocalError(f"minting failed: {error}\n{aws_server.SERVICE.log_end()}") from error
     say(f"\n{table(outputs, minted)}\n")

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ..aws_clients import GONE, Aws, says
+from ..aws_clients import Aws, found, says
 from ..paths import LocalError
 from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Kind, Result
@@ -122,12 +122,7 @@ class Engine:
 
     def refreshed(self, made: Made) -> Made | None:
         """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
-        try:
-            outputs = KINDS[made.type].read(self._aws, made)
-        except ClientError as error:
-            if not says(error, GONE):
-                raise
-            outputs = None
+        outputs = found(KINDS[made.type].read, aws=self._aws, made=made)
         if outputs is None:
             self.state.remove(made.key)
             return None
@@ -172,11 +167,8 @@ class Engine:
                 self._report("delete" if self.state.frozen else "deleted", made.type, made.name)
 
     def _delete(self, made: Made) -> None:
-        try:
-            KINDS[made.type].delete(self._aws, made)
-        except (ClientError, BotoCoreError) as error:
-            if not says(error, GONE):
-                raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+        with _errors_of(made.name, made.type):
+            found(KINDS[made.type].delete, aws=self._aws, made=made)
         self.state.remove(made.key)
 
 
@@ -219,22 +211,11 @@ def deploy(
     """
     state = State(stack)
     state.begin(overrides)
-    return _run(Engine(aws, state, report), project, config, program).outputs
+    return run(Engine(aws, state, report), project, config, program).outputs
 
 
-def preview(
-    project: str,
-    stack: str,
-    config: Mapping[str, str],
-    aws: Aws | None,
-    report: Report,
-    program: Callable[[], None] = main,
-) -> list[str]:
-    """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes."""
-    return _run(Engine(aws, State(stack, frozen=True), report), project, config, program).messages
-
-
-def _run(engine: Engine, project: str, config: Mapping[str, str], program: Callable[[], None]) -> ProgramOutcome:
+def run(engine: Engine, project: str, config: Mapping[str, str], program: Callable[[], None] = main) -> ProgramOutcome:
+    """Run a program with this engine: with a frozen state as `pulumi preview` does, else as `pulumi up`."""
     state = engine.state
     outcome = run_program(
         engine, project=project, stack=state.stack, config=config, preview=state.frozen, program=program

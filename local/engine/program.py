@@ -7,11 +7,13 @@ this file.
 import asyncio
 import logging
 import runpy
+import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from logging.handlers import BufferingHandler
 from typing import Any, Protocol, cast
 
 import grpc
@@ -102,13 +104,16 @@ def run_program(
     """
     monitor = _Monitor(provider)
     outcome = ProgramOutcome()
+    logger, logged = logging.Logger("program", logging.INFO), BufferingHandler(sys.maxsize)
+    logger.addHandler(logged)
+    logger.parent = logging.getLogger()
 
     def run() -> None:
         with _event_loop() as loop, _finished(loop):
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(
-                monitor.mocks, project=project, stack=stack, preview=preview, monitor=monitor, logger=_logger(outcome)
+                monitor.mocks, project=project, stack=stack, preview=preview, monitor=monitor, logger=logger
             )
             settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
             pulumi.runtime.set_all_config(dict(config))
@@ -119,18 +124,8 @@ def run_program(
                 outcome.error = error
 
     copy_context().run(run)
+    outcome.messages = [record.getMessage() for record in logged.buffer]
     return outcome
-
-
-def _logger(outcome: ProgramOutcome) -> logging.Logger:
-    class Messages(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            outcome.messages.append(record.getMessage())
-
-    logger = logging.Logger("program", logging.INFO)
-    logger.addHandler(Messages())
-    logger.parent = logging.getLogger()
-    return logger
 
 
 async def _in_stack(program: Callable[[], None], outputs: dict[str, Any]) -> None:

@@ -25,13 +25,13 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
 @pytest.mark.parametrize(
     ("path", "error", "said"),
     [
-        ("paused/", LocalError, f"answers 429: {PAUSED}$"),  # as the client says it
+        ("paused/", LocalError, f"answers 429. With 429, {PAUSED}"),  # as the client says it
         (
             "signed/",
             LocalError,
-            r"signed requests only .*run .* -m local up as before, but with: -c authorization=NONE",
+            r"answers 403\. .*signed requests only .*run .* -m local up as before, but with: -c authorization=NONE",
         ),
-        ("", OSError, "500"),
+        ("", LocalError, r"answers 500\."),
     ],
     ids=["paused", "signed", "another error"],
 )

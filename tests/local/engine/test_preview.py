@@ -5,16 +5,17 @@ from collections.abc import Callable, Mapping
 import pulumi
 import pytest
 
-from local.engine import preview
+from local.engine import Engine, run
 from local.engine.program import main
-from local.stack import configuration, project
+from local.stack import State, configuration, project
 from tests.local.machine import Machine
 
 
 def previewed(config: Mapping[str, str], program: Callable[[], None] = main, name: str = "") -> list[str]:
     """Return what a preview without a server reports."""
     reported: list[str] = []
-    preview(name or project()["name"], "dev", config, None, lambda event, _kind, _name: reported.append(event), program)
+    engine = Engine(None, State("dev", frozen=True), lambda event, _kind, _name: reported.append(event))
+    run(engine, name or project()["name"], config, program)
     return reported
 
 

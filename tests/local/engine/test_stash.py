@@ -7,8 +7,9 @@ import pulumi
 import pytest
 
 from local.aws_clients import Aws
-from local.engine import deploy, preview
+from local.engine import Engine, deploy, run
 from local.paths import LocalError
+from local.stack import State
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -39,7 +40,8 @@ def up(program: Callable[[], None]) -> tuple[dict[str, Any], list[str]]:
 def planned(program: Callable[[], None]) -> tuple[list[str], list[str]]:
     """Return what a preview says that the program keeps, and what would happen to resources."""
     events: list[str] = []
-    said = preview("p", "dev", {}, NOWHERE, lambda event, _kind, _name: events.append(event), program)
+    engine = Engine(NOWHERE, State("dev", frozen=True), lambda event, _kind, _name: events.append(event))
+    said = run(engine, "p", {}, program).messages
     return said, events
 
 
