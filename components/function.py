@@ -30,9 +30,11 @@ Python's runtime interface client wrote the level of uncaught errors and failed 
 class PythonFunction(pulumi.ComponentResource):
     """A function that can be called once it exists, since its role's policy then exists too.
 
-    Each change of its code or settings publishes a version. Its role gets the right to write the function's own logs,
-    and what `statements` allow: a new version may do so before it exists. What the former version was allowed stays
-    allowed until `allow_no_more`, since IAM isn't versioned.
+    Each change of its code or settings publishes a version, and so does another role of the same name: the grant by
+    which Lambda decrypts a function's environment hangs on the role's unique id (Lambda guide, "Troubleshoot
+    configuration issues in Lambda": `KMSAccessDeniedException`). Its role gets the right to write the function's own
+    logs, and what `statements` allow: a new version may do so before it exists. What the former version was allowed
+    stays allowed until `allow_no_more`, since IAM isn't versioned.
 
     `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
     `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
@@ -90,6 +92,7 @@ class PythonFunction(pulumi.ComponentResource):
         described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
         self.build = _digest([*described, dict(environment)])[:12]
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above)
+        own_environment = {**own_environment, "ROLE": self.role.unique_id}
         self._document = pulumi.Output.all(logs.arn, statements).apply(
             lambda known: policy(
                 [

@@ -137,7 +137,8 @@ def answers(resource_type: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         case "pulumi:index:Stash":  # nothing was kept before
             return {"output": inputs["input"]}
         case "aws:iam/role:Role":
-            return {"arn": f"arn:aws:iam::{ACCOUNT}:role{inputs.get('path', '/')}{inputs['name']}"}
+            named = f"{inputs.get('path', '/')}{inputs['name']}"
+            return {"arn": f"arn:aws:iam::{ACCOUNT}:role{named}", "uniqueId": f"AROA{_digest(named)[:17].upper()}"}
         case "aws:cloudwatch/logGroup:LogGroup":
             return {"arn": arn("logs", region, f"log-group:{inputs['name']}")}
         case "aws:lambda/function:Function":

@@ -107,7 +107,7 @@ KINDS: dict[str, Kind] = {
         update=Call("update_assume_role_policy", RoleName="name", PolicyDocument="assumeRolePolicy"),
         then=_changed_role,
         read_by=Call("get_role", RoleName=ID),
-        now=lambda _inputs, found: {"arn": found["Role"]["Arn"]},
+        now=lambda _inputs, found: {"arn": found["Role"]["Arn"], "uniqueId": found["Role"]["RoleId"]},
         delete_by="delete_role",
     ),
     "aws:iam/rolePolicy:RolePolicy": Described(

@@ -101,6 +101,6 @@ def flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def short(text: str, region: str) -> str:
-    """Return a text with `{}` for the region, `…` for the stack, and without what an own URL begins with."""
+    """Return a text with `{}` for the region, `…` for the stack, and without the ids that AWS gives."""
     text = OF_HOME.sub("home", text).replace(region or "nowhere", "{}").replace(PREFIX, "…").replace(ACCOUNT, "account")
-    return re.sub("[0-9a-f]{32}", "…", text)
+    return re.sub("[0-9a-f]{32}|(?<=AROA)[0-9A-F]{17}", "…", text)

@@ -10,8 +10,8 @@ import yaml
 
 from components.function import version
 from local.paths import ROOT
-from tests.components.aws_answers import ALARM, FUNCTION, LOG_GROUP, POLICY
-from tests.components.recording import Deployment, Registration
+from tests.components.aws_answers import ALARM, FUNCTION, INVOCATION, LOG_GROUP, POLICY, ROLE
+from tests.components.recording import Aws, Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
 
 
@@ -31,6 +31,19 @@ def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functio
     for function in functions:
         role = function.inputs["role"].rpartition("/")[2]
         assert signed.one(POLICY, role=role, name="next").urn in function.dependencies
+
+
+def test_a_recreated_role_publishes_and_checks_a_version(signed: Deployment) -> None:
+    """With the name and the ARN of the former one: a grant hangs on the id. Without one, no environment is read."""
+    again = deploy(config(*THREE), aws=Aws(role_id="AROANEW"))
+    runs, former = ({(run.name, run.inputs["input"]) for run in each.of(INVOCATION)} for each in (again, signed))
+
+    assert len(runs) == 8
+    assert {name for name, _ in runs & former} <= {again.reconcile().name}, "self, and each region's check and release"
+    environments = [function.inputs["environment"] for function in again.of(FUNCTION)]
+    assert len(environments) == 4
+    assert not [each for each in environments if each in [one.inputs["environment"] for one in signed.of(FUNCTION)]]
+    assert {role.inputs["name"] for role in again.of(ROLE)} == {role.inputs["name"] for role in signed.of(ROLE)}
 
 
 def test_the_coordinators_journal_is_there_as_long_as_other_logs() -> None:
