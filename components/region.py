@@ -15,7 +15,7 @@ from .names import MOVES, STAYS, ResourceNames
 from .settings.aws_regions import partitions
 from .settings.rules import accounts
 from .settings.subjects import Access, Region, Roles
-from .table import table, use_keys
+from .table import arn_in, table, use_keys
 
 HEADERS = ("accept", "content-type", "idempotency-key")
 SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
@@ -85,7 +85,8 @@ class RegionalCounter(pulumi.ComponentResource):
         self.table = make(f"{name}-table", names.counters_table, stream=True)
         self.receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
         # The coordinator is created after the tables, so its own output can't be used.
-        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
+        counters, receipts = arn_in(region.name, self.table), arn_in(region.name, self.receipts)
+        coordinator = counters.apply(lambda arn: _coordinator(arn, args.home, names))
         self.mint = PythonFunction(
             f"{name}-mint",
             region.name,
@@ -102,7 +103,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 "COORDINATOR": coordinator,
                 **({"LEAVING": ",".join(region.successors)} if region.leaving else {}),
             },
-            statements=pulumi.Output.all(self.table.arn, self.receipts.arn, coordinator).apply(
+            statements=pulumi.Output.all(counters, receipts, coordinator).apply(
                 lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([kms_key])]
             ),
             memory_size=args.memory_size,

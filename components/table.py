@@ -49,6 +49,25 @@ def table(
     )
 
 
+def arn_in(region: str, table: aws.dynamodb.Table) -> pulumi.Output[str]:
+    """Return the ARN of this region's table. It fails if Pulumi's state has a table of another region in its place.
+
+    `pulumi import` reads the provider's region, which is the home region, unless the id ends with `@<region>`
+    (terraform-provider-aws, "Enhanced region support"). The program doesn't change the region afterwards (`STAYS`).
+    """
+    return pulumi.Output.all(table.arn, table.urn).apply(lambda known: _arn_in(region, *known))
+
+
+def _arn_in(region: str, arn: str, urn: str) -> str:
+    actual = arn.split(":")[3]
+    if actual != region:
+        raise pulumi.RunError(
+            f"{urn.rpartition('::')[2]}: Pulumi's state has the table of {actual}, not of {region}: it was imported "
+            f"without its region. Take it out of the state, and deploy again: pulumi state delete --force '{urn}'"
+        )
+    return arn
+
+
 def use_keys(keys: Sequence[str]) -> list[dict[str, Any]]:
     """Return the statement that allows the use of these keys, through DynamoDB only; none if all are empty.
 
@@ -100,8 +119,8 @@ def only_writers(
     return aws.dynamodb.ResourcePolicy(
         resource,
         region=region,
-        resource_arn=table.arn,
-        policy=pulumi.Output.all(table.arn, *writers).apply(lambda arns: _deny(*arns)),
+        resource_arn=arn_in(region, table),
+        policy=pulumi.Output.all(arn_in(region, table), *writers).apply(lambda arns: _deny(*arns)),
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=STAYS),
     )
 

@@ -15,7 +15,7 @@ from ..function import PythonFunction, allow, archive
 from ..names import MOVES, STAYS, ResourceNames
 from ..settings.subjects import Region, Roles
 from ..settings.values import canonical
-from ..table import only_writers, table, use_keys
+from ..table import arn_in, only_writers, table, use_keys
 from .deployment import FormerHome, record_in, request, unchanged_name
 
 EVENT = json.dumps({"schedule": True})
@@ -144,9 +144,9 @@ class Coordinator(pulumi.ComponentResource):
             f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key, after=[self.witness]
         )
         # The ARN is unknown until the table exists. Until then nothing is read.
-        read = partial(record_in, parent=self)
+        read, layouts_arn = partial(record_in, parent=self), arn_in(home, layouts)
         # A layouts table that was lost is put back from the mirror, but only after the minting functions have changed.
-        self._record, self._copy = layouts.arn.apply(read), mirror.arn.apply(read)
+        self._record, self._copy = layouts_arn.apply(read), arn_in(home, mirror).apply(read)
         # Where one of these is refused, nothing that names a table is changed: no function, and no policy of one.
         layouts_name = pulumi.Output.all(layouts.name, self._record, self._copy).apply(
             lambda all_: unchanged_name(all_[0], names.layouts_table)
@@ -168,7 +168,7 @@ class Coordinator(pulumi.ComponentResource):
                 **args.environment,
             },
             own_environment={"LAYOUTS_TABLE": layouts_name, "MIRROR_TABLE": mirror.name},
-            statements=pulumi.Output.all(layouts.arn, layouts_name).apply(
+            statements=pulumi.Output.all(layouts_arn, layouts_name).apply(
                 lambda known: [*_statements(names, known[0]), *use_keys([*args.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time

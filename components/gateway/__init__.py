@@ -10,7 +10,7 @@ from ..function import allow, policy, role
 from ..names import ResourceNames
 from ..rest_stage import rest_stage
 from ..settings.subjects import Region, Roles
-from ..table import use_keys
+from ..table import arn_in, use_keys
 from .openapi import document
 
 
@@ -52,12 +52,12 @@ class Gateway(pulumi.ComponentResource):
             f"{name}-policy",
             role=self.role.name,
             name="own",
-            policy=table.arn.apply(
+            policy=arn_in(region.name, table).apply(
                 lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([region.kms_key])])
             ),
             opts=child,
         )
-        body = pulumi.Output.all(table.arn, self.role.arn).apply(
+        body = pulumi.Output.all(arn_in(region.name, table), self.role.arn).apply(
             lambda arns: json.dumps(
                 document(names.gateway_api, region, arns[0], arns[1], default_counter, signed=signed), sort_keys=True
             )

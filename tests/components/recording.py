@@ -8,7 +8,7 @@ from typing import Any
 from global_integers_core.records import ADMITTED_KEY, RECORD_KEY
 from local.engine.program import Registration, Skipped
 
-from .aws_answers import GET_ZONE, INVOCATION, ROLE, STASH, TABLE, answers
+from .aws_answers import GET_ZONE, INVOCATION, ROLE, STASH, TABLE, answers, arn
 
 TOKEN, FOLLOWED = "8f14e45f/0", "c9f0f895/1"
 
@@ -95,6 +95,8 @@ class Aws:
     """What the state has as the label of the first layouts table."""
     named: str | None = None
     """What the names of tables begin with in the state."""
+    imported: str | None = None
+    """The name of a table that was imported into the state from ap-south-1."""
     role_id: str | None = None
     """The unique id of the roles, if it isn't that of a first deployment."""
     zones: Mapping[str, str] = field(default_factory=lambda: {"Z123": "example.com"})
@@ -154,6 +156,8 @@ class Aws:
         if self.named is not None and resource.type == TABLE:
             assert "name" in resource.ignore_changes, "Pulumi would not keep it"
             return {"name": f"{self.named}-{resource.inputs['name'].rpartition('-')[2]}"}
+        if resource.name == self.imported:
+            return {"arn": arn("dynamodb", "ap-south-1", f"table/{resource.inputs['name']}")}
         if self.role_id is not None and resource.type == ROLE:
             return {"uniqueId": self.role_id}
         if resource.name == f"integers-{region}-table" and region in self.labels:

@@ -8,8 +8,8 @@ from coordinate.protocol.refusals import lost_everything, stray
 from components.monitoring.alarms import ALARMS
 from components.names import ResourceNames
 from local.paths import ROOT
-from tests.components.running import config, settings
-from tests.docs.pages import deployments, page, section
+from tests.components.running import STACK, THREE, config, deploy, settings
+from tests.docs.pages import commands, deployments, page, section
 
 FIRST = section("runbook.md", "First deployment")
 
@@ -41,6 +41,16 @@ def test_the_first_deployment_has_the_names_of_its_stack() -> None:
     named = set(re.findall(r"global-integers-trial-[\w-]+", FIRST))
 
     assert {names.mint_function, names.counters_table, names.gateway_api} <= named <= every
+
+
+def test_what_is_imported_is_in_the_program_in_its_region() -> None:
+    """Without its region behind the id, Pulumi reads the provider's."""
+    (command,) = commands(page("runbook.md"), "pulumi import")
+    kind, name, identity = command[-3:]
+    (made,) = (each for each in deploy(config(*THREE)).of(kind) if each.name == name)
+
+    assert identity == f"{made.inputs['name'].replace(STACK, 'production')}@{made.inputs['region']}"
+    assert f"::{made.urn.rpartition('::')[2].removesuffix('-function')}" in command[command.index("--parent") + 1]
 
 
 def test_the_settings_of_the_first_deployment_are_accepted() -> None:
