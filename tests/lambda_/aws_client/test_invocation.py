@@ -9,6 +9,7 @@ from aws_client.service import ServiceError
 
 from proof.faulty_server import PATIENCE, Fault
 from tests.lambda_.aws_client.faults import CUTS_AFTER, STALLS, answering, answers, whole
+from tests.lambda_.recorded import Recorded, recorded
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -35,6 +36,27 @@ def test_what_it_returns_and_what_it_raises(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert failed.value.kind == "ValueError"
     assert created.value.transient, "the function is being created"
+
+
+@recorded("function")
+def test_an_error_has_the_functions_words(answer: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(answer.raw) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        with pytest.raises(InvocationFailed) as failed:
+            invoke(COORDINATOR, {}, PATIENCE)
+
+    assert [failed.value.kind, str(failed.value)] == answer.means["raised"]
+
+
+@recorded("lambda")
+def test_what_lambda_answered_has_a_meaning(answer: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(answer.raw) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        with pytest.raises(ServiceError) as refused:
+            invoke(COORDINATOR, {}, PATIENCE)
+
+    assert (refused.value.meaning, refused.value.status) == (answer.means["meaning"], answer.status)
+    assert "None" not in str(refused.value)
 
 
 @pytest.mark.parametrize("fault", [CUTS_AFTER, STALLS])

@@ -10,6 +10,7 @@ from coordinate.functions import Alias, AliasError, Functions, described
 from proof.faulty_server import Reply, Server
 from tests.lambda_.aws_client.faults import answering, whole
 from tests.lambda_.coordinate.error_responses import raw, stopped_clock
+from tests.lambda_.recorded import Recorded, recorded
 
 EU = "eu-west-1"
 PATH = b"/2015-03-31/functions/shop-mint/aliases/live"
@@ -80,3 +81,35 @@ def test_what_lambda_refuses_is_told_apart(
 
     assert [(found.value.denied, found.value.changed) for found in (reading, moving)] == [(denied, changed)] * 2
     assert made == requests
+
+
+@recorded("lambda")
+def test_what_lambda_answered_of_an_alias(monkeypatch: pytest.MonkeyPatch, answer: Recorded) -> None:
+    """And whether asking the function again may help: while it isn't accepted, throttled or being changed."""
+    expected = answer.means["alias"]
+    with aws_lambda(monkeypatch, answer.raw):
+        with pytest.raises(AliasError) as moving:
+            MINT.move(EU, Alias("7", revision="r"), "8", "why")
+        asked = MINT.ask(EU, "8")("GET", "/-/health")
+        if expected == "none":
+            assert MINT.alias(EU) is None
+
+    assert (moving.value.denied, moving.value.changed) == (expected == "denied", expected == "changed")
+    assert asked.passing is (answer.means["meaning"] in ("throttled", "unreachable", "unaccepted"))
+
+
+@recorded("function")
+def test_what_a_failed_function_says_is_shown(monkeypatch: pytest.MonkeyPatch, answer: Recorded) -> None:
+    with aws_lambda(monkeypatch, answer.raw):
+        asked = MINT.ask(EU, "8")("GET", "/-/health")
+
+    assert (asked.text, asked.status) == (": ".join(["an error of the function", *answer.means["raised"]]), 0)
+    assert not asked.passing
+
+
+@recorded("url")
+def test_what_aws_answers_in_its_place_may_pass(monkeypatch: pytest.MonkeyPatch, answer: Recorded) -> None:
+    with aws_lambda(monkeypatch, answer.raw):
+        asked = MINT.ask_url(EU, "https://0f5a.lambda-url.eu-west-1.on.aws/")("GET", "/-/health")
+
+    assert (asked.status, asked.passing) == (answer.status, answer.means["passing"])

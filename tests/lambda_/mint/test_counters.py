@@ -10,8 +10,10 @@ from aws_client.connection import NoResponse
 from aws_client.invocation import InvocationFailed
 from aws_client.service import ServiceError
 
+from tests.lambda_.aws_client.faults import answering
 from tests.lambda_.coordinator_calls import deploy
 from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.recorded import Recorded, recorded
 
 FULL = InvocationFailed("TooManyCounters", "invoices: callers may create no more (the setting maxCounters).")
 COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate:minting"
@@ -55,6 +57,17 @@ def test_the_response_says_whether_a_retry_can_help(
 
     assert (response["statusCode"], response["headers"].get("Retry-After")) == (status, retry)
     assert detail in response["document"]["detail"]
+
+
+@recorded("function")
+def test_a_retry_helps_if_the_coordinator_was_killed(ask: Ask, stack: Stack, answer: Recorded) -> None:
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    stack.monkeypatch.setenv("OPEN_COUNTERS", "1")
+    with answering(answer.raw) as server:
+        stack.monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        response = ask("PUT", "/invoices")
+
+    assert (response["statusCode"], response["headers"].get("Retry-After")) == (503, answer.means["retry_after"])
 
 
 @pytest.mark.parametrize(("created", "status"), [(["invoices"], 201), ([], 200)])
