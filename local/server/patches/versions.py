@@ -2,7 +2,7 @@
 
 - Numbers of versions are never reused, even if the function is deleted and created again (Lambda guide, "Manage Lambda
   function versions").
-- An alias leads to a version that exists.
+- An alias leads to a version that exists, and isn't named like one: a number (Lambda API, "CreateAlias").
 - A deleted function takes its URLs with it. Made again, it gets the same ones here, unlike on AWS.
 - Reserved concurrency is the function's, with all its versions and aliases (Lambda guide, "Configuring reserved
   concurrency for a function").
@@ -83,7 +83,9 @@ def with_lasting_url(create: Callable[..., Response], name: str, data: Any, qual
 @replaces(LAMBDA, "_create_alias", '"FunctionVersion": data.get("FunctionVersion", "$LATEST"),')
 @replaces(LAMBDA, "_update_alias", 'for key in ("FunctionVersion", "Description"):')
 def to_a_version(operation: Callable[..., Response], name: str, *rest: Any) -> Response:
-    """Refuse an alias of a version that doesn't exist."""
+    """Refuse an alias of a version that doesn't exist, and one whose name is a number."""
+    if str(rest[-1].get("Name", "")).isdecimal():
+        return LAMBDA.error_response_json("ValidationException", "1 validation error detected: 'name' is a number", 400)
     wanted = rest[-1].get("FunctionVersion", "$LATEST")
     if wanted not in ("$LATEST", *LAMBDA._functions.get(name, {}).get("versions", {})):
         return LAMBDA._function_qualifier_not_found(name, wanted)

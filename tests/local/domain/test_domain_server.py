@@ -104,6 +104,7 @@ def test_the_apis_without_a_function_have_a_name_too(machine: Machine) -> None:
 
 
 def test_what_the_function_responds_arrives_as_it_is(machine: Machine) -> None:
+    assert call(machine, "/%69ntegers")[0] == 200, "an HTTP API decodes the path"
     status, problem = call(machine, "/nothing%20here?count=1")
     assert (status, problem["status"]) == (404, 404)
     assert [call(machine, method="DELETE")[0], call(machine, "/?count=0")[0]] == [405, 400]
@@ -169,6 +170,7 @@ def test_signed_requests_mint_by_the_name_of_a_region(machine: Machine) -> None:
 
     host = f"eu-west-1.{DOMAIN}"
     assert sent(shop, "eu-west-1", host, "/orders")[0] == 200
+    assert sent(shop, "eu-west-1", host, "/%6frders")[0] == 404, "a REST API hands over the path as it was sent"
     for caller, path in ((shop, "/integers"), (alice, "/orders"), (bob, "/orders"), (bob, "/integers")):
         status, problem = sent(caller, "eu-west-1", host, path)
         assert (status, problem["title"], "setting callers" in problem["detail"]) == (403, "Forbidden", True)

@@ -49,6 +49,15 @@ def called_as(aws: Aws, name: str, **qualifier: str) -> str:
     return json.loads(json.load(response["Payload"])["body"])["arn"]
 
 
+def test_no_alias_is_named_like_a_version(aws: Aws, name: str, tmp_path: Path) -> None:
+    client = aws.client("lambda", HOME)
+    up(aws, *published(name, tmp_path / "calls"))
+
+    with pytest.raises(client.exceptions.ClientError, match="ValidationException"):
+        client.create_alias(FunctionName=name, Name="2024", FunctionVersion="1")
+    assert client.create_alias(FunctionName=name, Name="v2024", FunctionVersion="1")["FunctionVersion"] == "1"
+
+
 def permit(aws: Aws, name: str, qualifier: str, action: str, principal: str, **more: Any) -> None:
     """Add a statement to the policy of a function's qualifier."""
     own: Any = {"Qualifier": qualifier} if qualifier else {}

@@ -48,6 +48,15 @@ def test_a_server_of_another_version_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_function_url_hands_over_the_path_as_it_was_sent(small: Machine) -> None:
+    """So `/%69ntegers` is no counter there, as on AWS."""
+    url = small.outputs()["urls"]["us-east-1"]
+
+    statuses = [mint(url, path, "GET")[0] for path in ("integers", "%69ntegers", "integers/1", "integers/%31")]
+    assert statuses == [200, 404, 200, 404]
+
+
+@pytest.mark.long
 def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder: Path) -> None:
     shutil.copytree(small.folder, folder, dirs_exist_ok=True)
     copy = Machine(folder)
