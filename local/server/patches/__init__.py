@@ -26,7 +26,7 @@ class Patch:
 
 PATCHES: list[Patch] = []
 
-SUBJECTS = ("permissions", "requests", "runtime", "tables", "versions")
+SUBJECTS = ("alarms", "permissions", "requests", "runtime", "tables", "versions")
 
 
 def ministack(module: str) -> Any:
