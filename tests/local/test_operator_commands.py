@@ -3,7 +3,10 @@
 import json
 import os
 import signal
+import time
+from typing import Any
 
+from local.aws_clients import Aws
 from tests.local.machine import HANGING, Command, Machine, mint, up
 
 
@@ -15,6 +18,27 @@ def test_the_logs_have_the_layouts_begin_and_no_noise(deployed: Machine) -> None
     assert not [line for line in lines if "START" in line or "_aws" in line]
     assert [line for line in lines if " us-east-1 global-integers-dev-coordinate: " in line]
     assert deployed.run("logs", "eu-west-1", "-n", "3").returncode == 0
+
+
+def test_the_newest_line_is_shown_after_many(small: Machine) -> None:
+    """FilterLogEvents gives pages of 10,000 events, the oldest first."""
+    client: Any = Aws(small.endpoint).client("logs", "us-east-1")
+    group = "/aws/lambda/global-integers-dev-mint"
+    client.create_log_stream(logGroupName=group, logStreamName="many")
+    for batch in range(12):
+        at = int(time.time() * 1000)
+        events = [{"timestamp": at + n // 400, "message": f"line {batch * 1_000 + n}"} for n in range(1_000)]
+        client.put_log_events(logGroupName=group, logStreamName="many", logEvents=events)
+    pages = [*client.get_paginator("filter_log_events").paginate(logGroupName=group, logStreamNames=["many"])]
+    few = client.get_paginator("filter_log_events").paginate(
+        logGroupName=group, logStreamNames=["many"], PaginationConfig={"PageSize": 300, "MaxItems": 2_000}
+    )
+
+    found = [event["message"] for page in pages for event in page["events"]]
+    assert (len(pages), sorted(found)) == (2, sorted(f"line {n}" for n in range(12_000)))
+    assert len({event["message"] for page in few for event in page["events"]}) == 2_000
+    assert ": line 11999" in small.run("logs", "us-east-1", "-n", "5000").stdout
+    client.delete_log_stream(logGroupName=group, logStreamName="many")
 
 
 def test_after_down_all_begins_again(fresh: Machine) -> None:

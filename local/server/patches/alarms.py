@@ -16,17 +16,9 @@ OF_METRIC = ("MetricName", "Namespace", "Dimensions", "Statistic", "ExtendedStat
 """Of an alarm on one metric. One on `Metrics` has none of them."""
 
 CHOICES = {
-    "ComparisonOperator": {
-        f"{side}{than}Threshold" for side in ("GreaterThan", "LessThan") for than in ("", "OrEqualTo")
-    },
     "TreatMissingData": {"breaching", "notBreaching", "ignore", "missing"},
     "EvaluateLowSampleCountPercentile": {"evaluate", "ignore"},
 }
-
-PERCENTILE = re.compile(r"p(100|\d{1,2}(\.\d{1,10})?)")
-
-DAY, WEEK = 86_400, 7 * 86_400
-"""Seconds that all periods of an alarm may have: a week if they have an hour at least."""
 
 
 @replaces(CLOUDWATCH, "_put_metric_alarm", '"Statistic": cbor_data.get("Statistic", "Average"),')
@@ -47,18 +39,18 @@ def _rules(asked: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     queries, count = asked.get("Metrics", []), asked["EvaluationPeriods"]
     yield "either Metrics or MetricName", bool(queries) == bool({*OF_METRIC} & asked.keys())
     metrics = [query["MetricStat"] for query in queries if "MetricStat" in query] if queries else [asked]
-    yield "Metrics has a MetricStat", not metrics
     returned, names = [query.get("ReturnData", True) for query in queries], {query["Id"] for query in queries}
     yield "one of Metrics returns data", bool(queries) and returned.count(True) != 1
     used = {name for query in queries for name in re.findall(r"\b[a-z]\w*", query.get("Expression", ""))}
     yield "expressions use Ids of Metrics", not names >= used
     yield "an Id begins with a small letter", not all(name[:1].islower() for name in names)
     yield "one statistic", not queries and ("Statistic" in asked) == ("ExtendedStatistic" in asked)
-    yield "a percentile is p0 to p100", not PERCENTILE.fullmatch(asked.get("ExtendedStatistic", "p99"))
+    yield "a percentile is p0 to p100", not re.fullmatch(r"p(100|\d\d?(\.\d+)?)", asked.get("ExtendedStatistic", "p99"))
     periods = [metric.get("Period", 0) for metric in metrics]
     yield "a Period is a multiple of 60", any(each not in (10, 20, 30) and (each < 60 or each % 60) for each in periods)
     longest = max(periods, default=0)
-    yield "all periods are at most a day", count * longest > (WEEK if longest >= 3600 else DAY)
+    days = 7 if longest >= 3600 else 1
+    yield f"all periods are at most {days} days", count * longest > days * 86_400
     yield "M of N", asked.get("DatapointsToAlarm", 1) > count
     for name, values in CHOICES.items():
         yield f"{name} is one of {sorted(values)}", name in asked and asked[name] not in values

@@ -5,8 +5,9 @@ Lambda function errors in Python": `errorType`). For functions that don't start 
 `awslambdaric.bootstrap` and "Troubleshoot execution issues in Lambda".
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event, Lock, Timer
 from typing import Any
 
@@ -14,6 +15,8 @@ from . import ministack, replaces
 from .versions import LAMBDA
 
 RUNTIME = ministack("core.lambda_runtime")
+
+LOGS = ministack("services.cloudwatch_logs")
 
 LOG_WAIT = 0.005
 """Seconds to wait for what a function has logged before its response. ministack would wait 0.05, with each request.
@@ -114,8 +117,24 @@ def soon(drain: Callable[..., str], worker: Any) -> str:
 
 
 @replaces(LAMBDA, "_emit_lambda_logs", 'group["streams"][stream_name] = {')
-@replaces(ministack("services.cloudwatch_logs"), "_describe_log_groups", 'for s in g["streams"].values()')
+@replaces(LOGS, "_describe_log_groups", 'for s in g["streams"].values()')
 def in_turn(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Describe log groups while none of their streams begins, as one does with each invocation: that would fail."""
     with LOGGING:
         return function(*arguments, **named)
+
+
+@replaces(LOGS, "_filter_log_events", 'return json_response({"events": events, "searchedLogStreams": []})')
+def in_pages(find: Callable[[Any], Any], asked: Mapping[str, Any]) -> Any:
+    """Return a page of a log, of 10,000 events at most (CloudWatch Logs API reference, "FilterLogEvents").
+
+    The token of the next one: the last event's time, and how many events of that time are known.
+    """
+    since, known = map(int, asked.get("nextToken", f"{asked.get('startTime', 0)} 0").split())
+    most = min(asked.get("limit", 10_000) + known, 10_000)
+    status, headers, body = find({**asked, "startTime": since, "limit": most})
+    found = json.loads(body)
+    times = [event["timestamp"] for event in found.get("events", [])]
+    if len(times) == most:
+        found["nextToken"] = f"{times[-1]} {times.count(times[-1])}"
+    return status, headers, json.dumps({**found, "events": found.get("events", [])[known:]}).encode()

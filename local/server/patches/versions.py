@@ -6,9 +6,10 @@
 - A deleted function takes its URLs with it. Made again, it gets the same ones here, unlike on AWS.
 - Reserved concurrency is the function's, with all its versions and aliases (Lambda guide, "Configuring reserved
   concurrency for a function").
+- A URL and a REST API hand a path over as it was sent; an HTTP API decodes it, which ministack does by itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -90,3 +91,13 @@ def to_a_version(operation: Callable[..., Response], name: str, *rest: Any) -> R
     if wanted not in ("$LATEST", *LAMBDA._functions.get(name, {}).get("versions", {})):
         return LAMBDA._function_qualifier_not_found(name, wanted)
     return operation(name, *rest)
+
+
+@replaces(
+    ministack("app"), "_handle_special_data_plane_request", "await _handle_lambda_url_request(host, path, method,"
+)
+async def as_it_was_sent(
+    handle: Callable[..., Awaitable[Any]], method: str, _path: str, *rest: Any, raw_path: str, **more: Any
+) -> Any:
+    """Hand over the path as it was sent, encoded."""
+    return await handle(method, raw_path, *rest, raw_path=raw_path, **more)

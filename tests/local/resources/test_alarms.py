@@ -33,7 +33,6 @@ WRONG: list[dict[str, Any]] = [
     {**ONE, "Period": 3600, "EvaluationPeriods": 169},
     {**ONE, "EvaluationPeriods": 2, "DatapointsToAlarm": 3},
     {**ONE, "TreatMissingData": "zero"},
-    {**ONE, "ComparisonOperator": "AtLeast"},
 ]
 
 
