@@ -210,6 +210,13 @@ PARTS: Mapping[re.Pattern[str], Callable[[], str]] = {
     re.compile(r"(?<=\| each region, a month of 30 days )\|.*\|"): _domain_region,
     re.compile(r"(?<=a million integers cost )\$[\d.]+\d"): _million,
     re.compile(r"(?<=with `lease: 100` )\$[\d.]+\d"): lambda: _million(price.LEASED),
+    re.compile(r"(?<=receipts less than \$0\.01; with `idempotencyHours: 8760` )\$[\d.]+\d"): lambda: price.rounded(
+        price.stored(price.MILLION, 8760)
+    ),
+    re.compile(r"(?<=whose storage adds )\$[\d.]+\d"): lambda: price.rounded(public_stack.of_receipts(24)),
+    re.compile(r"(?<=with `idempotencyHours: 8760`, )\$[\d.]+\d"): lambda: price.rounded(
+        public_stack.of_receipts(8760)
+    ),
     re.compile(r"(?<=in blocks of 100 )\$[\d.]+\d"): lambda: _million(price.BLOCK),
     re.compile(r"(?<=\| \[price\]\(performance\.md#price\) of a million integers )\|.*\|"): lambda: (
         f"| {_million()} | {_million(price.GATEWAY)} |"

@@ -34,6 +34,12 @@ MILLION = 1_000_000
 HEALTH_SECONDS = 0.005
 """What the function takes for a health check, and a read unit."""
 
+HEALTH_BYTES = 600
+"""Of the response to one, at most (`public_stack.py` measures it)."""
+
+RECEIPT_BYTES = 220
+"""Of the receipt of an `Idempotency-Key` of 36 characters, with the 100 that DynamoDB adds to an item."""
+
 MEMORY: int = SETTINGS["memory_size"].metadata["allowed"].default
 """Of the minting function, in MB."""
 
@@ -145,6 +151,7 @@ def _health_checks(deployment: Deployment) -> Iterator[Item]:
     yield Item("their requests to HTTP APIs, million", price_list.HTTP_API_REQUEST * MILLION, requests * http)
     yield Item("of these, to functions, million", function * MILLION, requests)
     yield Item("their read units, million", price_list.READ_UNIT * MILLION, requests)
+    yield Item("their data, GB", price_list.DATA_OUT * 1e9, requests * MILLION * HEALTH_BYTES / 1e9)
 
 
 @cache
@@ -160,7 +167,7 @@ def total(items: Sequence[Item]) -> float:
 
 def of_health_checks(items: Sequence[Item]) -> float:
     """Return what a domain's health checks cost a month with all that they ask, in dollars."""
-    parts = ("health checks", "their features", "their requests to", "of these", "their read")
+    parts = ("health checks", "their features", "their requests to", "of these", "their read", "their data")
     return sum(item.dollars for item in items if item.name.startswith(parts))
 
 
@@ -190,6 +197,11 @@ def million() -> Mapping[str, tuple[float, float, float]]:
         BLOCK: (requests / 100, one / 100, writes / 100),
         GATEWAY: (MILLION * price_list.REST_API_REQUEST, 0, writes),
     }
+
+
+def stored(receipts: float, hours: float, size: int = RECEIPT_BYTES) -> float:
+    """Return what it costs to store receipts, each for so many hours, in dollars."""
+    return receipts * size * price_list.STORED * hours * 3600 / MONTH
 
 
 def rounded(dollars: float) -> str:

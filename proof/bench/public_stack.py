@@ -24,7 +24,7 @@ from components.gateway.templates import minted_template, refused_template
 from components.settings import PUBLIC_CONCURRENCY
 from global_integers_core.lattice import MAX_INTEGER
 from local.apigateway.rest_api import render
-from proof.bench.price import HEALTH_SECONDS
+from proof.bench.price import HEALTH_SECONDS, stored
 from proof.bench.reconcile import HOME
 from proof.bench.schedule import MEMORY
 from tests.components.running import config, settings
@@ -37,6 +37,15 @@ RATE = PER_EXECUTION * PUBLIC_CONCURRENCY
 METERED, LARGEST_BODY = 512 * 2**10, 10 * 2**20
 """Bytes for which an HTTP API charges one request more (API Gateway pricing), and that a request may have at most (API
 Gateway guide, "Quotas for configuring and running an HTTP API"). Neither Function URLs nor REST APIs charge by size."""
+
+
+RECEIPT_BYTES = 500
+"""Of a receipt, at most: of the longest names of counters and keys, with the 100 that DynamoDB adds to an item."""
+
+
+def of_receipts(hours: float) -> float:
+    """Return what it costs a day to store receipts for so many hours, once the first of them expire."""
+    return stored(RATE * DAY, hours, RECEIPT_BYTES)
 
 
 def largest(found: Sequence[Measured]) -> dict[str, Measured]:

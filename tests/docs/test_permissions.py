@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import yaml
 from mint.api.formats import FORMATS, SHORT
+from mint.receipts import receipt_of
 
 from components.table import use_keys
-from proof.bench import public_stack, strangers
+from proof.bench import price, public_stack, strangers
 from tests.components.aws_answers import ALARM, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
 from tests.docs.pages import code, page
@@ -73,6 +74,16 @@ def test_no_response_is_larger_than_the_page_says(sent: list[strangers.Measured]
 
     assert described() <= measured
     assert max(each.size for each in sent) == largest < 20_000, "strangers can ask for it, and each byte costs"
+
+
+def test_the_sizes_that_are_priced_are_large_enough(sent: list[strangers.Measured]) -> None:
+    health = max(each.size for each in sent if each.sent.path == "/-/health" and each.status == 200)
+    names, numbers = "receiptcountfirststrideexpires", 4 * 11  # of 21 bytes at most, two digits a byte
+    receipt = 100 + len(names) + len(receipt_of("k" * 255, "c" * 63)) + numbers
+
+    assert health <= price.HEALTH_BYTES < 2 * health
+    assert receipt <= public_stack.RECEIPT_BYTES < 2 * receipt
+    assert receipt - 255 - 63 + 36 + 8 <= price.RECEIPT_BYTES, "of a UUID and a short name"
 
 
 def operation(path: str) -> str:
