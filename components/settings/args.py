@@ -167,7 +167,7 @@ class GlobalIntegersArgs:
     alarm_emails: Setting[Sequence[str]] = setting(
         [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )
-    """Addresses that alarms are sent to. Each must confirm a mail from every region."""
+    """Addresses that alarms are sent to. Each must confirm a mail from every region within 48 hours."""
     alarm_topics: Setting[Mapping[str, str]] = setting(
         {}, wanted="regions and ARNs", example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
     )

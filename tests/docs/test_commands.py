@@ -25,7 +25,7 @@ SETTINGS = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
 SHOWN = "\n".join(call["shows"] for call in calls(CALLS.read_text()) if "shows" in call)
 OF_AWS = [*commands(EVERY_PAGE, "aws"), *commands(f"```sh\n{SHOWN}\n```", "aws")]
 
-ALL_COMMANDS = {"--region", "--cli-binary-format", "--query", "--output", "--debug"}
+ALL_COMMANDS = {"--region", "--cli-binary-format", "--cli-read-timeout", "--query", "--output", "--debug"}
 """Options that every command of the AWS CLI has."""
 
 
@@ -106,6 +106,14 @@ def sample(shape: Any, depth: int = 8) -> Any:
             return {"p99": sample(shape.value, depth)}
         case other:
             return 1 if other in ("integer", "long", "double", "float") else other
+
+
+def test_no_invocation_is_repeated_after_a_minute() -> None:
+    """Which the AWS CLI does while a run of the coordinator still goes on, since no response has begun to arrive."""
+    waits = [command[command.index("--cli-read-timeout") + 1] for command in commands(EVERY_PAGE, "aws lambda invoke")]
+
+    assert waits == ["0"] * EVERY_PAGE.count("aws lambda invoke --")
+    assert len(waits) >= 5
 
 
 def test_the_coordinator_takes_the_payloads() -> None:
