@@ -102,7 +102,6 @@ def test_the_status_says_what_kind_of_failure_it_is() -> None:
 FOREIGN = [
     (404, json.dumps({"__type": "ResourceNotFoundException", "message": "Not Found"}), "404: Not Found"),
     (404, "<h1>Not here</h1>", "404: Not Found"),
-    (403, "<h1>Blocked</h1>", "403: Forbidden"),
     (405, "<h1>No posts here</h1>", "405: Method Not Allowed"),
 ]
 
@@ -116,14 +115,32 @@ def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: st
     assert "may be from an earlier deployment" in failure.hint
 
 
-@pytest.mark.parametrize("document", [{"Message": "Forbidden"}, {"message": "Missing Authentication Token"}])
-def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
-    refused = response(403, document, {"Content-Type": "application/json"})
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"Message":null}',  # a Function URL that leads nowhere, or nobody may call
+        b'{"Message":"Forbidden"}',
+        b'{"message": "Missing Authentication Token"}',  # API Gateway
+        b"",
+        b"<h1>Blocked</h1>",
+    ],
+)
+def test_whoever_is_forbidden_by_aws_learns_both_causes(body: bytes) -> None:
+    refused = response(403, headers={"Content-Type": "application/json"}, content=body)
 
-    assert answer(refused).kind is FailureKind.REFUSED
+    assert answer(refused).kind is FailureKind.FORBIDDEN
+    assert answer(refused).reason == ("403: Missing Authentication Token" if b"Token" in body else "403: Forbidden")
     assert "pip install botocore" in answer(refused).hint
-    assert answer(refused._replace(signed=True)).hint == ""
-    assert answer(response(401, content=b"Unauthorized")).kind is FailureKind.REFUSED
+    assert "The signer may not call this stack" in answer(refused._replace(signed=True)).hint
+    for signed in (False, True):
+        assert "may be from an earlier deployment" in answer(refused._replace(signed=signed)).hint
+
+
+def test_whom_no_server_of_aws_refuses_has_the_right_url() -> None:
+    unauthorized = answer(response(401, content=b"Unauthorized"))
+    assert unauthorized.kind is FailureKind.REFUSED
+    assert "pip install botocore" in unauthorized.hint
+    assert "earlier deployment" not in unauthorized.hint
     assert answer(response(403, {"detail": "callers: not this counter"})).hint == "", "the function knows the caller"
 
 

@@ -67,10 +67,12 @@ SILENT = failure(FailureKind.SILENT, 0)
 BUSY = failure(FailureKind.TRANSIENT)
 ABSENT = failure(FailureKind.ABSENT, 404)
 GONE = failure(FailureKind.GONE, 410)
-FORBIDDEN = failure(FailureKind.REFUSED, 403)
+REFUSED = failure(FailureKind.REFUSED, 403)
+FORBIDDEN = failure(FailureKind.FORBIDDEN, 403)
+"""By AWS: the caller, or a URL that leads nowhere."""
 
 
-@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, FORBIDDEN])
+@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, REFUSED, FORBIDDEN])
 def test_the_first_that_answers_ends_it(failed: Failure) -> None:
     scene = Scene(a=[failed], b=[BLOCK], c=[BLOCK])
 
@@ -159,7 +161,7 @@ def test_a_deadline_that_ends_before_all_are_asked() -> None:
 ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
     *(
         (UnknownCounter, "no region knows counter 'x'. A counter is created by", api.mint("x"), [ABSENT, other])
-        for other in (ABSENT, SILENT, GONE)
+        for other in (ABSENT, SILENT, GONE, FORBIDDEN)
     ),
     (UnknownCounter, "nobody knows counter 'x'", api.mint("x"), [ABSENT]),
     (UnknownCounter, "its region doesn't know counter 'x'", api.mint("x", 1, "k"), [ABSENT]),
@@ -168,7 +170,14 @@ ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
         for found in ([ABSENT, ABSENT], [SILENT, ABSENT])
     ),
     (Refused, "a refuses the request: 403: why", api.mint("x"), [FORBIDDEN, FORBIDDEN]),
-    (Refused, "b refuses the request: 403: why", api.mint("x"), [ABSENT, FORBIDDEN]),
+    *(
+        (Refused, "b refuses the request: 403: why", api.mint("x"), [other, REFUSED])
+        for other in (ABSENT, GONE, SILENT, FORBIDDEN)
+    ),
+    *(
+        (Unavailable, "counter 'x': no URL that responded leads to a region of the layout that", api.mint("x"), found)
+        for found in ([FORBIDDEN, GONE], [SILENT, FORBIDDEN])
+    ),
     (Unavailable, "counter 'x': no URL that responded leads to a region of the layout (", api.mint("x"), [GONE, GONE]),
 ]
 
@@ -195,6 +204,7 @@ ADVICE = "; only the key's region can return its integer again"
         (f"counter 'x': no region succeeded within 5 s{ADVICE}", "k", [BUSY]),
         ("counter 'x': no region succeeded within 5 s:", "k", [BUSY, BUSY]),
         ("counter 'x': no region succeeded within 5 s:", None, [ABSENT, BUSY]),
+        ("counter 'x': no region succeeded within 5 s:", None, [FORBIDDEN, BUSY]),
         ("a: 0: why; counter 'x': no region succeeded within 5 s:", None, [SILENT, SILENT]),
     ],
 )

@@ -40,6 +40,12 @@ UNSIGNED = (
 )
 """The hint if AWS refuses a request without a signature."""
 
+DENIED = "The signer may not call this stack, or the credentials are wrong or have expired (docs/api.md#who-may-call)"
+"""The hint if AWS refuses a request with a signature."""
+
+NOWHERE = f"Or the URL leads nowhere, which AWS answers likewise. {OUTDATED}"
+"""The rest of the hint if that may be why."""
+
 CLOSED = (
     "It needs the setting `openCounters`: run `pulumi config set openCounters true` and `pulumi up`; on one machine, "
     "`.venv/bin/python -m local up` with the options of the last time and `-c openCounters=true`"
@@ -80,8 +86,9 @@ class FailureKind(Enum):
     SILENT = "no response"
     TRANSIENT = "it may pass, or another region may do better: 3xx, 5xx, most 4xx, or not this API's response"
     ABSENT = "404: there is no such counter, or no known owner; or 503 with `granted`: it can't know the owner yet"
-    GONE = "410: the region has left the layout; or 403 or 404, and not from this API: the URL leads to no region"
-    REFUSED = "401 or 403: this region doesn't allow it"
+    GONE = "410: the region has left the layout; or 404, and not from this API: the URL leads to no region"
+    FORBIDDEN = "403 from AWS: the caller isn't allowed, or the URL leads nowhere"
+    REFUSED = "401, or 403 from this API: this region doesn't allow it"
     WRONG = "400, 405, 413, 414, 415, 422: no region would allow it"
 
 
@@ -359,8 +366,9 @@ def _failure(response: ApiResponse) -> Failure:
     status, hint = response.status, ""
     reason = f"{status}: {str(detail)[:300]}"
     own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
-    foreign = not own and not problem  # neither this API nor AWS sends 4xx so, except 401
-    if (not own and status == 404) or (foreign and (status == 403 or kind is FailureKind.WRONG)):
+    if not own and status == 403:
+        kind = FailureKind.FORBIDDEN
+    elif not own and (status == 404 or (kind is FailureKind.WRONG and not problem)):  # AWS sends no such 4xx
         kind, reason = FailureKind.GONE, f"{reason}: the URL answers, but not as this API"
     if status == 429:
         reason = f"429: {PAUSED}"
@@ -368,6 +376,8 @@ def _failure(response: ApiResponse) -> Failure:
         reason = f"{status}: {PAUSED}, or its function failed"
     if kind is FailureKind.GONE:
         hint = OUTDATED
+    elif kind is FailureKind.FORBIDDEN:
+        hint = f"{DENIED if response.signed else UNSIGNED}. {NOWHERE}"
     elif kind is FailureKind.REFUSED:
         hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
     available, most = (_known(problem, name) for name in ("available", "maxBlock"))

@@ -170,7 +170,7 @@ class Regions:
         `began` is when the failed attempt began, by `clock`.
         """
         with self._lock:
-            if failure.kind is FailureKind.GONE:
+            if failure.kind in (FailureKind.GONE, FailureKind.FORBIDDEN):
                 self.outdated = True
             noted = began >= self._states[name].failed
             level = self._leave_alone(name, failure) if noted else logging.NOTSET
@@ -293,9 +293,9 @@ class Failover:
         By default, all regions are asked: in each round, in the order that is best then.
 
         Raises:
-            Refused: the request is wrong, or nobody allows it.
+            Refused: the request is wrong, a region doesn't allow it, or AWS forbids it everywhere.
             UnknownCounter, UnknownOwner: every region that responded says 404, or that it wasn't granted the integer.
-            Unavailable: every region failed, or all that responded have left the layout.
+            Unavailable: every region failed, or all that responded have left the layout, or AWS forbids them.
             DeadlineExceeded: the time was over before every region could be asked.
         """
         regions = self.regions
@@ -339,18 +339,20 @@ class Failover:
 
 
 def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> None:
-    kinds = {failure.kind for failure in failures.values()} - {FailureKind.SILENT}
-    if not kinds or FailureKind.TRANSIENT in kinds:
+    kinds = {failure.kind for failure in failures.values()}
+    if kinds <= {FailureKind.SILENT} or FailureKind.TRANSIENT in kinds:
         return
     reasons = {region: failure.reason for region, failure in failures.items()}
     hints = [failure.hint for failure in failures.values()]
-    if FailureKind.REFUSED in kinds:
-        region, failure = next((name, found) for name, found in failures.items() if found.kind is FailureKind.REFUSED)
+    final = FailureKind.FORBIDDEN if kinds == {FailureKind.FORBIDDEN} else FailureKind.REFUSED
+    if final in kinds:
+        region, failure = next((name, found) for name, found in failures.items() if found.kind is final)
         raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
     if FailureKind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
-    found = "no URL that responded leads to a region of the layout (give the client the stack's present urls)"
+    allowed = " that AWS lets the caller use" if FailureKind.FORBIDDEN in kinds else ""
+    found = f"no URL that responded leads to a region of the layout{allowed} (give the client the stack's present urls)"
     message = f"{request.subject}: {found}{_advice(request, failures)}:"
     raise Unavailable(message, reasons, hints)
 
