@@ -14,6 +14,7 @@ from mint.model import RequestRefused
 
 from components.domain.api import RESPONSES
 from components.gateway.templates import problem
+from tests.lambda_.recorded import Recorded, recorded
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 
@@ -113,6 +114,18 @@ def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: st
     assert failure.kind is FailureKind.GONE
     assert failure.reason == f"{reason}: the URL answers, but not as this API"
     assert "may be from an earlier deployment" in failure.hint
+
+
+@recorded("url")
+def test_what_aws_answered_is_told_apart(answer: Recorded) -> None:
+    phrase = HTTPStatus(answer.status).phrase
+    found = ApiResponse("eu-west-1", answer.status, httpx.Headers(answer.headers), answer.body.encode(), phrase)
+    failure = api.mint("", 3).answer(found)
+
+    assert isinstance(failure, Failure)
+    assert (failure.kind.name, failure.status) == (answer.means["client"], answer.status)
+    assert failure.reason.startswith(f"{answer.status}: ")
+    assert "None" not in failure.reason
 
 
 @pytest.mark.parametrize(

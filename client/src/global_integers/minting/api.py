@@ -40,7 +40,10 @@ UNSIGNED = (
 )
 """The hint if AWS refuses a request without a signature."""
 
-DENIED = "The signer may not call this stack, or the credentials are wrong or have expired (docs/api.md#who-may-call)"
+DENIED = (
+    "The signer may not call this stack, or the credentials are wrong or have expired, or an opt-in region refuses a "
+    "token of STS's global endpoint (docs/api.md#who-may-call)"
+)
 """The hint if AWS refuses a request with a signature."""
 
 NOWHERE = f"Or the URL leads nowhere, which AWS answers likewise. {OUTDATED}"
