@@ -130,7 +130,9 @@ def in_pages(find: Callable[[Any], Any], asked: Mapping[str, Any]) -> Any:
 
     The token of the next one: the last event's time, and how many events of that time are known.
     """
-    since, known = map(int, asked.get("nextToken", f"{asked.get('startTime', 0)} 0").split())
+    if not re.fullmatch(r"\d+ \d+", token := asked.get("nextToken", f"{asked.get('startTime', 0)} 0")):
+        return LOGS.error_response_json("InvalidParameterException", "The specified nextToken is invalid.", 400)
+    since, known = map(int, token.split())
     most = min(asked.get("limit", 10_000) + known, 10_000)
     status, headers, body = find({**asked, "startTime": since, "limit": most})
     found = json.loads(body)

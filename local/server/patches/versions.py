@@ -9,9 +9,10 @@
 - A URL and a REST API hand a path over as it was sent; an HTTP API decodes it, which ministack does by itself.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
+from urllib.parse import unquote
 
 from ...paths import state_folder
 from . import ministack, replaces
@@ -96,8 +97,14 @@ def to_a_version(operation: Callable[..., Response], name: str, *rest: Any) -> R
 @replaces(
     ministack("app"), "_handle_special_data_plane_request", "await _handle_lambda_url_request(host, path, method,"
 )
-async def as_it_was_sent(
-    handle: Callable[..., Awaitable[Any]], method: str, _path: str, *rest: Any, raw_path: str, **more: Any
-) -> Any:
+async def as_sent(handle: Callable[..., Any], method: str, _: str, *rest: Any, raw_path: str, **more: Any) -> Any:
     """Hand over the path as it was sent, encoded."""
     return await handle(method, raw_path, *rest, raw_path=raw_path, **more)
+
+
+@replaces(LAMBDA, "_build_function_url_event", '"path": path,')
+def decoded_too(build: Callable[..., dict[str, Any]], *arguments: Any, **named: Any) -> dict[str, Any]:
+    """Return the event of a URL. Its context has the path decoded."""
+    event = build(*arguments, **named)
+    event["requestContext"]["http"]["path"] = unquote(event["rawPath"])
+    return event
