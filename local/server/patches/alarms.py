@@ -36,7 +36,6 @@ def _rules(asked: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     yield "one of Metrics returns data", bool(queries) and returned.count(True) != 1
     used = {name for query in queries for name in re.findall(r"\b[a-z]\w*", query.get("Expression", ""))}
     yield "expressions use Ids of Metrics", not names >= used
-    yield "an Id begins with a small letter", not all(name[:1].islower() for name in names)
     yield "one statistic", not queries and ("Statistic" in asked) == ("ExtendedStatistic" in asked)
     yield "a percentile is p0 to p100", not re.fullmatch(r"p(100|\d\d?(\.\d+)?)", asked.get("ExtendedStatistic", "p99"))
     periods = [metric.get("Period", 0) for metric in metrics]
@@ -45,8 +44,7 @@ def _rules(asked: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     days = 7 if longest >= 3600 else 1
     yield f"all periods are at most {days} days", count * longest > days * 86_400
     yield "M of N", asked.get("DatapointsToAlarm", 1) > count
-    yield (
-        "TreatMissingData",
-        asked.get("TreatMissingData", "ignore") not in ("breaching", "notBreaching", "ignore", "missing"),
-    )
-    yield "EvaluateLow…", asked.get("EvaluateLowSampleCountPercentile", "ignore") not in ("evaluate", "ignore")
+    missing = asked.get("TreatMissingData", "ignore")
+    yield "TreatMissingData", missing not in ("breaching", "notBreaching", "ignore", "missing")
+    few = asked.get("EvaluateLowSampleCountPercentile", "ignore")
+    yield "EvaluateLowSampleCountPercentile", few not in ("evaluate", "ignore")

@@ -22,7 +22,6 @@ WRONG: list[dict[str, Any]] = [
     {"Metrics": [ALONE, FILLED]},
     {"Metrics": [{**ALONE, "ReturnData": False}]},
     {"Metrics": [FILLED]},
-    {"Metrics": [{**ALONE, "Id": "A"}]},
     {"Metrics": [{**ALONE, "MetricStat": {**ALONE["MetricStat"], "Period": 90}}]},
     {**METRIC, "Period": 60},
     {**ONE, "ExtendedStatistic": "p99"},
