@@ -363,4 +363,6 @@ def _statements(names: ResourceNames, layouts_arn: str) -> list[dict[str, Any]]:
         # With or without a qualifier: which of them AWS compares differs by action.
         allow(["lambda:InvokeFunction", "lambda:InvokeFunctionUrl", *aliases], functions, f"{functions}:*"),
         allow(aliases, own, f"{own}:*"),
+        # A new version asks by the alias that it has moved whether it is reached.
+        allow(["lambda:InvokeFunction"], f"{own}:{DEPLOYMENTS_ALIAS}"),
     ]

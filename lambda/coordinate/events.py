@@ -153,18 +153,18 @@ def admissible(request: Request, qualifier: str, max_counters: int) -> Request:
 
     IAM can limit which alias a role may use, but not what it sends. A minting function's role may only use
     `MINTING_ALIAS`, so whoever has that role can't send a deployment's event. A version that isn't checked yet, and
-    `$LATEST`, do nothing but check themselves.
+    `$LATEST`, do nothing but check themselves. A version that was asks itself by `DEPLOYMENTS_ALIAS` who answers there.
 
     Raises:
         Refused: it is another qualifier, or the alias doesn't take this. `MINTING_ALIAS` takes grants and, if
             `max_counters` isn't 0, creations up to so many counters.
     """
-    if qualifier == DEPLOYMENTS_ALIAS and not isinstance(request, CheckSelf):
+    if qualifier == DEPLOYMENTS_ALIAS:
         return request
     if is_version(qualifier) and isinstance(request, CheckSelf):
         return request
     if isinstance(request, CheckSelf):
-        raise Refused("self: only a deployment sends this, to a version of the coordinator and to no alias.")
+        raise Refused("self: only a deployment sends this, to a version of the coordinator.")
     if qualifier != MINTING_ALIAS:
         by = f"by the qualifier {qualifier!r}" if qualifier else "without an alias"
         raise Refused(

@@ -74,8 +74,8 @@ class Alias:
     """The version before that has passed both checks; "" if there was none, or it was moved back."""
     proven: bool = False
     """Whether what callers reach was checked after it was moved."""
-    revision: str = ""
-    """Lambda's id of this state. A move is refused if it isn't the present one."""
+    revision: str = field(default="", compare=False)
+    """Lambda's id of this state, which also changes with the alias's policy. A move needs the present one."""
 
     @property
     def newest(self) -> str:
@@ -112,11 +112,11 @@ def _now() -> str:
 
 
 class AliasError(Exception):
-    """An alias couldn't be read or moved: it isn't allowed (`denied`), or it isn't as it was read (`changed`)."""
+    """An alias couldn't be read or moved, for example because it isn't allowed (`denied`). That may pass."""
 
-    def __init__(self, message: str, *, denied: bool = False, changed: bool = False) -> None:
+    def __init__(self, message: str, *, denied: bool = False) -> None:
         super().__init__(message)
-        self.denied, self.changed = denied, changed
+        self.denied = denied
 
 
 class Functions:
@@ -146,7 +146,7 @@ class Functions:
         except (NoResponse, ServiceError) as error:
             if error.meaning == "gone":
                 return None
-            raise _alias_error(error) from error
+            raise AliasError(str(error), denied=error.unaccepted) from error
 
     def aliases(self, regions: Iterable[str]) -> dict[str, Alias | AliasError | None]:
         """Return the same of several regions."""
@@ -156,23 +156,18 @@ class Functions:
         """Move a region's alias, if it is still as it was read (Lambda API, "UpdateAlias").
 
         Raises:
-            AliasError: somebody else has moved it, or the region doesn't answer or doesn't allow it.
+            AliasError: it isn't as it was read, or the region doesn't answer or doesn't allow it.
         """
         revision = {"RevisionId": alias.revision} if alias.revision else {}
         try:
             self._about("PUT", region, name, {"FunctionVersion": version, "Description": description, **revision})
         except (NoResponse, ServiceError) as error:
-            raise _alias_error(error) from error
+            raise AliasError(str(error), denied=error.unaccepted) from error
 
     def _about(self, method: str, region: str, name: str, wanted: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         path, wait = f"aliases/{encoded(name)}", CONNECT_TIMEOUT
         found, _ = about(self._name, region, method, path, wanted, timeout=SHORT, connect_timeout=wait, attempts=2)
         return json_object(found)
-
-
-def _alias_error(error: NoResponse | ServiceError) -> AliasError:
-    changed = "PreconditionFailed" in str(error)  # Lambda API, "UpdateAlias"
-    return AliasError(str(error), denied=error.meaning == "unaccepted", changed=changed)
 
 
 def in_each(regions: Iterable[str], act: Callable[[str], Alias | None]) -> dict[str, Alias | AliasError | None]:

@@ -68,23 +68,31 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
-    alias = _patiently(region, lambda: functions.alias(region))
+    alias = patiently(region, lambda: functions.alias(region))
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)
         return {"back": region}
     if alias is None or alias.version != check.version:  # time may have passed since its check
         _check(check, carry_out, functions)
-    # As it was read before the check: what somebody else has done meanwhile stays.
-    alias = _patiently(region, lambda: _move(check, alias, functions))
-    way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS))
+    before = patiently(region, lambda: _move_on(check, alias, functions)).before
+    way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS), moved=True)
     if problem is None and asked.url:
         # No caller may mint of the check's counter, so by the URL only the health can be asked for.
-        way, problem = "URL", problem_of(check, carry_out, functions.ask_url(region, asked.url), only_health=True)
+        ask = functions.ask_url(region, asked.url)
+        way, problem = "URL", problem_of(check, carry_out, ask, moved=True, only_health=True)
     if problem is not None:
         moved = _moved(check, carry_out, functions)
-        raise refusals.unhealthy_for_callers(check, way, problem, moved, alias.before)
-    _patiently(region, lambda: _prove(check, functions.alias(region), functions))
+        raise refusals.unhealthy_for_callers(check, way, problem, moved, before)
+    patiently(region, lambda: _prove(check, functions.alias(region), functions))
     return {"released": region}
+
+
+def _move_on(check: Check, alias: Alias | None, functions: Functions) -> Alias:
+    """Move an alias as `_move` does, if it is still as it was before the check: what somebody has done since stays."""
+    present = functions.alias(check.region)
+    if present != alias and not (present and _is_there(check, present)):  # it is there if only the answer was lost
+        raise refusals.unmovable(check.region, "somebody else has changed it meanwhile")
+    return _move(check, present, functions)
 
 
 def _move(check: Check, alias: Alias | None, functions: Functions) -> Alias:
@@ -115,15 +123,18 @@ def _is_there(check: Check, alias: Alias) -> bool:
     return alias.version == check.version and alias.build == check.build
 
 
-def _patiently(region: str, act: Callable[[], T]) -> T:
-    """Return what it returns. AWS needs some seconds to accept a new policy, and a busy alias is read again."""
+def patiently(region: str, act: Callable[[], T], function: str = "minting function") -> T:
+    """Return what it returns, once it raises no `AliasError`: AWS needs some seconds to accept a new policy.
+
+    Each time, it is to read the alias again: its revision changes also with its policy. `function` is for the refusal.
+    """
     ends = time.monotonic() + PATIENCE
     while True:
         try:
             return act()
         except AliasError as error:
-            if error.changed or time.monotonic() >= ends:
-                raise refusals.unmovable(region, str(error)) from error
+            if time.monotonic() >= ends:
+                raise refusals.unmovable(region, str(error), function) from error
         time.sleep(PAUSE)
 
 

@@ -2,30 +2,38 @@
 
 import os
 import time
+from functools import partial
+
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed, invoke
+from aws_client.service import ServiceError
 
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from . import refusals
 from .check import PATIENCE, PAUSE
-from .functions import AliasError, Functions
+from .functions import TIMEOUT, AliasError, Functions
 from .log import write
 from .protocol import operations as op
 from .protocol.model import Absent, DeploymentRecord
 from .protocol.operations import CarryOut
-from .release import is_later
+from .release import is_later, patiently
 
-ALIASES = (DEPLOYMENTS_ALIAS, MINTING_ALIAS)
+ALIASES = (MINTING_ALIAS, DEPLOYMENTS_ALIAS)
 
 
 def check_self(arn: str, version: str, build: str, carry_out: CarryOut, functions: Functions) -> dict[str, str]:
     """Check this version of the coordinator, and move its aliases to it, unless they lead to a later one.
 
-    `arn` is the function's, `version` its number, `build` what it must be; `$LATEST` and "" move nothing. A region that
-    doesn't answer is no fault of this version. Before the first deployment there is no alias yet.
+    `arn` is the function's, `version` its number, `build` what it must be; `$LATEST`, "" and an alias move nothing. A
+    region that doesn't answer is no fault of this version. Before the first deployment there is no alias yet.
+
+    It returns once a call by an alias gets this build: what deployments do next, they do by that, and what only the
+    version before may do is taken away.
 
     Raises:
         Refused: it is of another build, a table at home can't be used, no region's can, or something isn't allowed. No
-            alias was moved.
+            alias was moved. Or an alias can't be moved, or still leads to another version.
     """
     if os.environ.get("BUILD") != build:
         raise refusals.unpublished(version, build)
@@ -39,7 +47,7 @@ def check_self(arn: str, version: str, build: str, carry_out: CarryOut, function
             raise refusals.unusable(f"the {table} table of any region", answers[0].value)
     _check_aliases(regions, functions)
     if version.isdigit():
-        _move(arn, version)
+        _move(arn, version, build)
     return {"checked": version or "$LATEST"}
 
 
@@ -57,12 +65,25 @@ def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
         time.sleep(PAUSE)  # AWS needs some seconds to accept a new policy
 
 
-def _move(arn: str, version: str) -> None:
+def _move(arn: str, version: str, build: str) -> None:
     _, _, _, home, _, _, name, *_ = arn.split(":")
     own = Functions(arn, name)
-    for alias in ALIASES:
+
+    def move(alias: str) -> bool:
+        """Return whether the alias leads to this version now."""
         found = own.alias(home, alias)
         if found is None or not is_later(version, found.version):
-            continue
+            return found is not None and found.version == version
         own.move(home, found, version, f"Version before: {found.version}.", alias)
         write("INFO", phase="moved", region=home, alias=alias, version=version, before=found.version)
+        return True
+
+    def reach() -> None:
+        try:
+            invoke(f"{arn.removesuffix(version)}{DEPLOYMENTS_ALIAS}", {"self": {"build": build}}, TIMEOUT)
+        except (InvocationFailed, NoResponse, ServiceError) as error:
+            raise AliasError(f"it doesn't lead to version {version} yet: {error}") from error
+
+    here = [patiently(home, partial(move, alias), "coordinator") for alias in ALIASES]
+    if here[-1]:
+        patiently(home, reach, "coordinator")

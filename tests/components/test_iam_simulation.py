@@ -121,6 +121,7 @@ MUST: dict[str, list[Request]] = {
         ),
         *requests("lambda:InvokeFunction InvokeFunctionUrl GetAlias UpdateAlias", *MINTS),
         *requests("lambda:GetAlias UpdateAlias", *COORDINATES),
+        *requests("lambda:InvokeFunction", function("coordinate", HOME, "deployments")),
         *logs("coordinate"),
     ],
     f"gateway-{OTHER}": requests("dynamodb:UpdateItem", table("counters", OTHER)),

@@ -61,6 +61,10 @@ def error_response(error: Exception, request: Request | None, sent: Received, re
     except Exception:
         log.exception("unexpected error in request %s", request_id)
         problem = Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
+    if _asks_for_health(
+        request
+    ):  # the coordinator must know whose it is: an alias may lead to another build for a while
+        problem.members["build"] = os.environ.get("BUILD")
     region = os.environ.get("AWS_REGION", "unknown")
     if not sent.html:
         return problem_response(problem, region)
@@ -69,15 +73,18 @@ def error_response(error: Exception, request: Request | None, sent: Received, re
     return problem_page(problem, region, sent.root)
 
 
+def _asks_for_health(request: Request | None) -> bool:
+    return isinstance(request, CounterRequest) and request.kind == "health"
+
+
 def _problem_of(error: Exception, request: Request | None) -> Problem:
     """Return the problem of a request that failed, and log what an operator should know. Another error is raised."""
     counter: str = getattr(request, "counter", "")
     count = request.count if isinstance(request, MintRequest) else None
     match error:
         case NoItem():
-            in_health_check = isinstance(request, CounterRequest) and request.kind == "health"
             empty = isinstance(error, TableEmpty)
-            return missing(counter, in_health_check=in_health_check, empty=empty)
+            return missing(counter, in_health_check=_asks_for_health(request), empty=empty)
         case BlockTooLarge(most=most):
             return _too_large(most)
         case CeilingReached(item=item, asked=asked):
@@ -234,7 +241,7 @@ def _version() -> str | None:
 def health(table: CounterTable, region: str, counter: str) -> Response:
     """Return 200 if the next mint of the counter would succeed, or raise why it wouldn't. It takes one read."""
     _mintable(table, counter)
-    return json_response({"status": "ok", "region": region})
+    return json_response({"status": "ok", "region": region, "build": os.environ.get("BUILD")})
 
 
 def _mintable(table: CounterTable, counter: str) -> CounterItem:

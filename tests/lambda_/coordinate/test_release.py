@@ -1,10 +1,14 @@
 """A version is checked, then a region's alias moves to it, and back: on aliases in memory."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from math import inf
 from typing import Any
 
 import pytest
+from coordinate.check import ATTEMPTS, PATIENCE, PAUSE
 from coordinate.events import Check, Release
 from coordinate.functions import (
     Alias,
@@ -27,11 +31,27 @@ from tests.lambda_.coordinate.sample_records import desired
 REGIONS = ("a", "b", "c")
 ASKED = Check("a", "integers", "7", "1+f", "new")
 URL = "https://abc.lambda-url.a.on.aws/"
-GOOD = {
-    "/-/health": answer_of(problem_response(missing("integers", in_health_check=True), "a")),
-    "/-check": answer_of(problem_response(missing("-check"), "a")),
-}
 BROKEN = MintResponse("an error of the function: Runtime.ImportModuleError: no module", log="Traceback: no module")
+NO_ALIAS = MintResponse("ResourceNotFoundException (404): Function not found")
+
+
+def said_by(build: str, path: str) -> MintResponse:
+    """Return what a function of this build answers where there is no counter yet."""
+    if path == "/-/status":
+        return MintResponse(f"200 {build}", 200, {"version": "1+f", "build": build})
+    problem = missing("-check" if path == "/-check" else "integers", in_health_check=path == "/-/health")
+    if path == "/-/health":
+        problem.members["build"] = build
+    return answer_of(problem_response(problem, "a"))
+
+
+def always(answer: MintResponse, _path: str) -> MintResponse:
+    return answer
+
+
+def broken_by(build: str, path: str) -> MintResponse:
+    """Return what a function of this build answers if it is healthy, but can't mint."""
+    return said_by(build, path) if path == "/-/health" else MintResponse("500", 500)
 
 
 class InMemory(Functions):
@@ -46,12 +66,22 @@ class InMemory(Functions):
         self.broken, self.down, self.denied = {*broken}, {*down}, {*denied}
         self.build = "new"
         """What the functions say that they are."""
+        self.lag = 0.0
+        """For how many seconds after a move an alias leads elsewhere."""
+        self.meanwhile: Callable[[str], MintResponse] = partial(said_by, "old")
+        """What is answered there."""
+        self._moved = -inf
         self._clock = iter(range(10_000))
 
     def ask(self, region: str, qualifier: str) -> Ask:
         self.asked.append((region, qualifier))
-        good = {**GOOD, "/-/status": MintResponse("200", 200, {"version": "1+f", "build": self.build})}
-        return lambda _method, path: BROKEN if qualifier in self.broken else good[path]
+
+        def answer(_method: str, path: str) -> MintResponse:
+            if not qualifier.isdigit() and time.monotonic() < self._moved + self.lag:
+                return self.meanwhile(path)
+            return BROKEN if qualifier in self.broken else said_by(self.build, path)
+
+        return answer
 
     def ask_url(self, region: str, url: str) -> Ask:
         return self.ask(region, url)
@@ -62,10 +92,12 @@ class InMemory(Functions):
 
     def move(self, region: str, alias: Alias, version: str, description: str, name: str = LIVE_ALIAS) -> None:
         self._reach(region)
-        if alias != self.live[region]:
-            raise AliasError("PreconditionFailed", changed=True)
-        found = alias_of({"FunctionVersion": version, "Description": description, "RevisionId": "r"})
-        self.live[region] = replace(found, since=f"2026-11-25T{next(self._clock):06}")
+        if alias.revision != self.live[region].revision:
+            raise AliasError("PreconditionFailed")
+        revision = str(next(self._clock))
+        found = alias_of({"FunctionVersion": version, "Description": description, "RevisionId": revision})
+        self.live[region] = replace(found, since=f"2026-11-25T{revision:0>6}")
+        self._moved = max(self._moved, time.monotonic()) if version == alias.version else time.monotonic()
 
     def _reach(self, region: str) -> None:
         if region in self.down:
@@ -177,6 +209,71 @@ def test_what_callers_reach_is_checked_once_more(broken: str, way: str) -> None:
     assert "docs/operations.md#the-way-back" in said
 
 
+@pytest.mark.parametrize(
+    "meanwhile",
+    [partial(said_by, "old"), partial(broken_by, "old"), partial(always, BROKEN), partial(always, NO_ALIAS)],
+    ids=["good", "healthy", "broken", "none"],
+)
+def test_an_alias_that_leads_to_the_version_before_is_waited_for(
+    clock: list[float], meanwhile: Callable[[str], MintResponse]
+) -> None:
+    """AWS does so for some seconds. A new build may be there to replace one that is broken."""
+    functions = InMemory()
+    functions.lag, functions.meanwhile = 9.0, meanwhile
+    assert release(Release(ASKED, URL), tables(), functions) == {"released": "a"}
+    assert 9 <= sum(clock) < 9 + PAUSE
+
+    clock[:] = [0.0]
+    functions = InMemory()
+    functions.lag, functions.meanwhile = inf, meanwhile
+    assert "by the region's alias, by which callers reach it now" in refused(Release(ASKED, URL), functions)
+    assert sum(clock) == PATIENCE
+
+
+def test_a_build_that_fails_only_by_the_alias_isnt_waited_for(clock: list[float]) -> None:
+    """It says which build it is."""
+    functions = InMemory()
+    functions.lag, functions.meanwhile = inf, partial(broken_by, "new")
+    assert "POST /-check: expected" in refused(Release(ASKED, URL), functions)
+    assert sum(clock) == (ATTEMPTS - 1) * PAUSE
+
+
+def test_a_new_policy_of_the_alias_stops_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A domain is added: its permissions change the alias's revision while the version is checked, and once more."""
+    functions = InMemory()
+    ask, move, late = functions.ask, functions.move, iter([True])
+
+    def permitted() -> None:
+        functions.live["a"] = replace(functions.live["a"], revision=f"policy {time.monotonic()}")
+
+    def ask_meanwhile(region: str, qualifier: str) -> Ask:
+        permitted()
+        return ask(region, qualifier)
+
+    def move_meanwhile(*asked: Any) -> None:
+        if next(late, False):
+            permitted()
+        move(*asked)
+
+    monkeypatch.setattr(functions, "ask", ask_meanwhile)
+    monkeypatch.setattr(functions, "move", move_meanwhile)
+    assert release(Release(ASKED), tables(), functions) == {"released": "a"}
+    assert (functions.live["a"].version, functions.live["a"].proven) == ("7", True)
+
+
+def test_a_move_whose_answer_was_lost_is_no_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = InMemory()
+    move, lost = functions.move, iter([True])
+
+    def lose_first(*asked: Any) -> None:
+        move(*asked)
+        if next(lost, False):
+            raise AliasError("no valid response")
+
+    monkeypatch.setattr(functions, "move", lose_first)
+    assert release(Release(ASKED), tables(), functions) == {"released": "a"}
+
+
 def test_what_somebody_else_moves_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     functions = InMemory()
     theirs = Alias("6", "theirs", "", "2026-11-25T00:00:00Z")
@@ -284,7 +381,7 @@ def test_two_who_go_back_at_once_are_both_right(monkeypatch: pytest.MonkeyPatch)
 
     def twice(region: str, alias: Alias, version: str, description: str) -> None:
         move(region, alias, version, description)
-        raise AliasError("PreconditionFailed", changed=True)  # as the second of them gets it
+        raise AliasError("PreconditionFailed")  # as the second of them gets it
 
     monkeypatch.setattr(functions, "move", twice)
     assert back(tables(), functions)["back"] == {"a": "5", "b": "5", "c": "5"}

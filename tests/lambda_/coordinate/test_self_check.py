@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
-from coordinate.check import PATIENCE
-from coordinate.functions import Alias
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed
+from aws_client.service import ServiceError
+from coordinate.check import PATIENCE, PAUSE
+from coordinate.functions import TIMEOUT, Alias, AliasError
 from coordinate.protocol.model import Absent, Refused
 from coordinate.self_check import ALIASES, check_self
 
@@ -18,6 +21,10 @@ class Client:
 
     def __init__(self, **versions: str) -> None:
         self.versions = versions
+        self.before: list[Exception] = []
+        """What whoever asks by an alias gets first: AWS leads to the version before for some seconds."""
+        self.asked = 0
+        """How often that was."""
 
     def alias(self, region: str, name: str = "") -> Alias | None:
         assert region == "us-east-1"
@@ -40,7 +47,16 @@ def checked_self(
         assert name == "shop-coordinate"
         return client
 
+    def invoke(arn: str, event: dict[str, Any], timeout: float) -> dict[str, str]:
+        assert (arn, event, timeout) == (f"{ARN}:deployments", {"self": {"build": build}}, TIMEOUT)
+        assert set(client.versions.values()) == {version}, "all aliases have moved"
+        client.asked += 1
+        if client.asked <= len(client.before):
+            raise client.before[client.asked - 1]
+        return {"checked": "deployments"}
+
     monkeypatch.setattr("coordinate.self_check.Functions", own)
+    monkeypatch.setattr("coordinate.self_check.invoke", invoke)
     monkeypatch.setenv("BUILD", "3f")
     return check_self(f"{ARN}:{version}", version, build, tables(**more), functions)
 
@@ -65,6 +81,41 @@ def test_a_coordinator_that_works_moves_its_aliases(
     reply = checked_self(monkeypatch, client, version, functions=InMemory(down=REGIONS))
     assert reply == {"checked": version or "$LATEST"}
     assert "".join(client.versions.values()) == after
+    assert client.asked == (after == "44"), "where it is, callers reach it"
+
+
+OLD = InvocationFailed("CoordinatorError", "version 3 of the coordinator isn't of build 3f")
+NO_ALIAS = ServiceError(404, "ResourceNotFoundException", "Function not found")
+DENIED = ServiceError(403, "AccessDeniedException", "not authorized")
+
+
+def test_it_is_checked_once_callers_reach_it(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    """Before, the deployment would go on with the old one, and take from it what it needs."""
+    client = Client(deployments="3", minting="3")
+    client.before = [DENIED, NO_ALIAS, OLD, NoResponse("timed out")]
+    assert checked_self(monkeypatch, client, "4") == {"checked": "4"}
+    assert (client.asked, sum(clock)) == (5, 4 * PAUSE)
+
+    client = Client(deployments="3", minting="3")
+    client.before = [OLD] * 1000
+    why = "callers reach the coordinator can't be moved: it doesn't lead to version 4 yet: version 3"
+    with pytest.raises(Refused, match=why):
+        checked_self(monkeypatch, client, "4")
+    assert sum(clock) == 4 * PAUSE + PATIENCE
+
+
+def test_its_aliases_are_moved_as_soon_as_aws_lets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, refusals = Client(deployments="3", minting="3"), iter([AliasError("ResourceConflictException")] * 3)
+    move = client.move
+
+    def move_later(*asked: Any) -> None:
+        if refusal := next(refusals, None):
+            raise refusal
+        move(*asked)
+
+    monkeypatch.setattr(client, "move", move_later)
+    assert checked_self(monkeypatch, client, "4") == {"checked": "4"}
+    assert client.versions == {"deployments": "4", "minting": "4"}
 
 
 @pytest.mark.parametrize(
