@@ -26,7 +26,7 @@ class Patch:
 
 PATCHES: list[Patch] = []
 
-SUBJECTS = ("alarms", "permissions", "runtime", "tables", "versions")
+SUBJECTS = ("alarms", "aliases", "permissions", "runtime", "tables", "versions")
 
 
 def ministack(module: str) -> Any:

@@ -20,7 +20,8 @@ from . import ministack, replaces
 LAMBDA = ministack("services.lambda_svc")
 
 NUMBERS: dict[tuple[str, ...], int] = {}
-"""Account, region and name of a deleted function → the number of its next version. It is saved with the rest."""
+"""Account, region and name of a deleted function → the number of its next version, or of an alias (with its function)
+that was deleted with its URL → how often that was. It is saved with the rest."""
 
 Response = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""
@@ -32,7 +33,8 @@ def whole(configuration: Mapping[str, Any]) -> dict[str, Any] | None:
     return LAMBDA._functions.get_scoped(account, region, configuration["FunctionName"])
 
 
-def _place(name: str) -> tuple[str, ...]:
+def place(name: str) -> tuple[str, ...]:
+    """Return what is numbered: account, region and name."""
     return LAMBDA.get_account_id(), LAMBDA.get_region(), name
 
 
@@ -49,7 +51,7 @@ def numbered_on(create: Callable[[Any], Response], data: Any) -> Response:
     if response[0] != 201:
         return response
     name = data["FunctionName"]
-    LAMBDA._functions[name]["next_version"] = NUMBERS.get(_place(name), 1)
+    LAMBDA._functions[name]["next_version"] = NUMBERS.get(place(name), 1)
     return LAMBDA._publish_version(name, {}) if data.get("Publish") else response
 
 
@@ -59,7 +61,7 @@ def with_its_urls(delete: Callable[..., Response], name: str, *rest: Any) -> Res
     number = LAMBDA._functions.get(name, {}).get("next_version", 1)
     response = delete(name, *rest)
     if name not in LAMBDA._functions:
-        NUMBERS[_place(name)] = number
+        NUMBERS[place(name)] = number
         for key in [key for key, _ in LAMBDA._function_urls.items() if key.split(":")[0] == name]:
             del LAMBDA._function_urls[key]
     return response
@@ -75,8 +77,8 @@ def with_lasting_url(create: Callable[..., Response], name: str, data: Any, qual
     if response[0] != 201:
         return response
     key = LAMBDA._url_config_key(name, qualifier)
-    account, region, _ = _place(name)
-    id_ = sha256(f"{state_folder()}:{account}:{region}:{key}".encode()).hexdigest()[:32]
+    account, region, _ = place(name)
+    id_ = sha256(f"{state_folder()}:{account}:{region}:{key}{NUMBERS.get(place(key), '')}".encode()).hexdigest()[:32]
     configuration = LAMBDA._function_urls[key]
     configuration["FunctionUrl"] = f"https://{id_}.lambda-url.{region}.on.aws/"
     return LAMBDA.json_response(configuration, status=201)

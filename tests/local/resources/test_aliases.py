@@ -3,6 +3,7 @@
 On AWS, each of these depends on the qualifier with which a function is called.
 """
 
+import base64
 import json
 import time
 import urllib.error
@@ -15,6 +16,7 @@ import pytest
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.operator_commands import OPENER
+from local.resources.lambda_ import SOON
 from tests.local.callers import allowing, user
 from tests.local.machine import HANGING
 from tests.local.registrations import HOME, alias, function, retries, role, up
@@ -61,8 +63,8 @@ def test_no_alias_is_named_like_a_version(aws: Aws, name: str, tmp_path: Path) -
 def permit(aws: Aws, name: str, qualifier: str, action: str, principal: str, **more: Any) -> None:
     """Add a statement to the policy of a function's qualifier."""
     own: Any = {"Qualifier": qualifier} if qualifier else {}
-    statement = {"StatementId": f"call{qualifier}", "Action": action, "Principal": principal}
-    aws.client("lambda", HOME).add_permission(FunctionName=name, **statement, **own, **more)
+    statement = {"StatementId": f"call{qualifier}", "Action": action, "Principal": principal, **more}
+    aws.client("lambda", HOME).add_permission(FunctionName=name, **statement, **own)  # pyright: ignore[reportArgumentType]
 
 
 def lines(path: Path, count: int) -> list[str]:
@@ -101,11 +103,76 @@ def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, folder: Pat
     own: Any = {"Qualifier": qualifier} if qualifier else {}
     client = aws.client("lambda", HOME)
     found = client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"]
-    permit(aws, name, qualifier, "lambda:InvokeFunctionUrl", "*", FunctionUrlAuthType="NONE")
     url = f"{aws.endpoint}/_aws/lambda-url/{found.split('://')[1].split('.')[0]}/"
 
+    permit(aws, name, qualifier, "lambda:InvokeFunctionUrl", "*", FunctionUrlAuthType="NONE")
+    assert "Forbidden" in (forbidden(url) or ""), "Lambda asks for both actions"
+    permit(aws, name, qualifier, "lambda:InvokeFunction", "*", StatementId="invoke", InvokedViaFunctionUrl=True)
     with OPENER.open(urllib.request.Request(url), timeout=HANGING) as response:
         assert json.load(response)["arn"] == arn(name, qualifier)
+    if qualifier:
+        client.delete_alias(FunctionName=name, Name=qualifier)
+        assert forbidden(url) is None, "its URL goes with an alias"
+        with pytest.raises(client.exceptions.ResourceNotFoundException):
+            client.get_function_url_config(FunctionName=name, **own)
+        client.create_alias(FunctionName=name, Name=qualifier, FunctionVersion="1")
+        assert client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"] != found
+
+
+def forbidden(url: str) -> str | None:
+    """Return the message to a caller who may not use a URL; None: it leads nowhere."""
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        OPENER.open(url, timeout=HANGING)
+    with refused.value as answer:
+        assert answer.status == 403
+        return json.load(answer)["Message"]
+
+
+def test_a_url_that_leads_nowhere_is_forbidden(aws: Aws) -> None:
+    assert forbidden(f"{aws.endpoint}/_aws/lambda-url/0123456789abcdefghijklmnopqrstuv/") is None
+
+
+@pytest.mark.parametrize("qualifier", ["", "minting"])
+def test_a_statement_changes_the_revision(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
+    up(aws, *published(name, folder / "calls"))
+    client: Any = aws.client("lambda", HOME)
+
+    def revision() -> str:
+        if qualifier:
+            return client.get_alias(FunctionName=name, Name=qualifier)["RevisionId"]
+        return client.get_function_configuration(FunctionName=name)["RevisionId"]
+
+    before = revision()
+    for principal in ("invalid.nonaws.com", "arn:aws:iam::12:root"):
+        with pytest.raises(client.exceptions.InvalidParameterValueException):
+            permit(aws, name, qualifier, "lambda:InvokeFunction", principal)
+    assert revision() == before
+    permit(aws, name, qualifier, "lambda:InvokeFunction", "arn:aws:iam::123456789012:root")
+    assert revision() != before
+    assert client.publish_version(FunctionName=name)["Version"] == "1", "that is no change of the function"
+    if qualifier:
+        with pytest.raises(client.exceptions.PreconditionFailedException):
+            client.update_alias(FunctionName=name, Name=qualifier, RevisionId=before)
+
+
+def test_a_function_is_changed_once_at_a_time(aws: Aws, name: str) -> None:
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {}))
+    client: Any = aws.client("lambda", HOME)
+    client.update_function_configuration(FunctionName=name, Description="1")
+    with pytest.raises(client.exceptions.ResourceConflictException, match="An update is in progress"):
+        client.update_function_configuration(FunctionName=name, Description="2")
+    client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig=SOON)
+    client.update_function_configuration(FunctionName=name, Description="2")
+
+    code = {"ZipFile": base64.b64decode(function(name, SAYS_ITS_ARN, {}).inputs["code"])}
+    role_arn = f"arn:aws:iam::000000000000:role/{name}"
+    made: Any = {"Runtime": "python3.14", "Handler": "answer.handler", "Role": role_arn}
+    client.create_function(FunctionName=f"{name}-new", Code=code, **made)
+    with pytest.raises(client.exceptions.ResourceConflictException, match="Pending"):
+        client.invoke(FunctionName=f"{name}-new", Payload=b"{}")
+    client.get_waiter("function_active_v2").wait(FunctionName=f"{name}-new", WaiterConfig=SOON)
+    client.invoke(FunctionName=f"{name}-new", Payload=b"{}")
+    client.delete_function(FunctionName=f"{name}-new")
 
 
 def test_an_api_calls_an_alias_that_permits_it(aws: Aws, name: str, folder: Path) -> None:

@@ -26,6 +26,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws_clients import ANYWHERE, Aws
+from local.resources.lambda_ import SOON
 from local.server.ministack_server import FUNCTION_URLS
 from tests.local.machine import HANGING
 from tests.local.registrations import function
@@ -111,6 +112,9 @@ class World(dict[str, Any]):
         if service == "url":
             return self._requested(operation, **filled)
         found: Fact = getattr(self._aws.client(service, ANYWHERE), operation)(**filled)
+        if operation == "create_function":  # so did who recorded
+            waiter: Any = self._aws.client("lambda", ANYWHERE).get_waiter("function_active_v2")
+            waiter.wait(FunctionName=filled["FunctionName"], WaiterConfig=SOON)
         if "Payload" in found:
             found["Payload"] = found["Payload"].read().decode()
         self.update({name: found[field] for name, field in (names or {}).items()})
