@@ -6,8 +6,8 @@ from typing import Any
 
 from aws_client.service import ServiceError
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Claim, Item, Refused, Register
-from coordinate.protocol.run import RunResult
+from coordinate.protocol.model import Claim, Item, Register
+from coordinate.protocol.run import RunResult, pending_regions
 from mint.model import RequestError
 from mint.owner import owner_document
 
@@ -61,8 +61,10 @@ class CheckedWorld(World):
 
     minted: dict[Minted, str] = field(default_factory=dict[Minted, str])
     excepted: set[Minted] = field(default_factory=set[Minted])
-    restored: dict[str, int] = field(default_factory=dict[str, int])
-    """The regions whose integers are excepted, and when their table was restored."""
+    lost: dict[str, int] = field(default_factory=dict[str, int])
+    """The counters tables that no run has seen to since they were lost, `layouts` and `mirror`, and when."""
+    restored: set[str] = field(default_factory=set[str])
+    """The regions whose integers are excepted: their table was restored."""
     unseen: dict[str, set[Minted]] = field(default_factory=dict[str, set[Minted]])
     """What each restored table has minted, until a run has seen to it."""
     exposed: dict[Minted, tuple[int, str]] = field(default_factory=dict[Minted, tuple[int, str]])
@@ -124,9 +126,20 @@ class CheckedWorld(World):
             raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
         self.minted[key] = region
 
+    def ended(self, result: RunResult, begun: int) -> None:
+        """Note which tables a run of all counters has seen to that began then: those that were lost before."""
+        if result.record is None or result.unfinished:
+            return
+        desired = result.record.desired
+        seen = {LAYOUTS, MIRROR, *desired.regions, *desired.leaving} - {*pending_regions(result.outcomes.values())}
+        for name in sorted(seen & {name for name, since in self.lost.items() if begun > since}):
+            del self.lost[name]
+            if name in self.restored:
+                self.seen_to(name)
+
     def seen_to(self, region: str) -> None:
         """Note that a run has seen to a restored table: from the present epochs on, nothing repeats what it minted."""
-        del self.restored[region]
+        self.restored.remove(region)
         self.before[region] = len(self.backups.get(region, ()))
         for counter, integer in self.unseen.pop(region, ()):
             register = self.registers.get(counter)
@@ -205,8 +218,9 @@ class CheckedWorld(World):
         """Delete a table with all that is in it. Nothing minted there is excepted any more."""
         super().delete(name)
         self.before[name] = len(self.backups.get(name, ()))
-        self.restored.pop(name, None)
-        self.unseen.pop(name, None)
+        self.restored.discard(name)
+        for known in (self.lost, self.unseen):
+            known.pop(name, None)
 
     def lose(self, name: str, how: str, random: Random) -> None:
         """Lose a table: `gone`, `recreated` empty, or `restored` to any moment.
@@ -222,8 +236,10 @@ class CheckedWorld(World):
             self.make(name).items |= content if how == "restored" else {}
         if name.startswith(RECEIPTS):
             self.unrecorded.add(name.removeprefix(f"{RECEIPTS} "))
-        elif how == "restored" and not homes:
-            self.restored[name] = self.now
+            return
+        self.lost[place_of(name)[1] if homes else name] = self.now
+        if how == "restored" and not homes:
+            self.restored.add(name)
             self.forgotten[name] = self.epochs
 
     def put_back(self, region: str, counter: str, random: Random, *, any_epoch: bool = False) -> bool:
@@ -258,15 +274,6 @@ class CheckedWorld(World):
 
 class Stuck(AssertionError):
     """Left alone, the system did not reconcile."""
-
-
-def check_refusal(world: World, refusal: Refused) -> None:
-    """Check that nobody says that the deployment record is lost while it is in its place, or raise `FalseAlarm`."""
-    record = world.record
-    found, silent = str(refusal).startswith(LOST), "\n  the home region" in str(refusal)
-    taken = isinstance(world.admitted, Claim)
-    if found and not (silent or taken) and record is not None and record.layouts_id == world.layouts.id:
-        raise FalseAlarm(str(refusal))
 
 
 LOST = "Neither the layouts table"

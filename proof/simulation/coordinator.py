@@ -41,6 +41,7 @@ class SimulatedCoordinator:
         """The operations that may be carried out next, in any order: whose they are, their index in the batch."""
         self.ended = False
         self.result: Any = None
+        """In the end, what it returned or why it was refused."""
         self._go_on(_Steps(steps), None)
 
     def step(self, carry_out: CarryOut, choose: Callable[[int], int] = lambda _: 0) -> None:
@@ -105,7 +106,6 @@ class SimulatedCoordinator:
             self._begin_next(owner.parent)
             self._answer(owner.parent, owner.index, result)
             return
-        self.ended = True
+        self.ended, self.result = True, result
         if isinstance(result, Refused):
             raise result
-        self.result = result

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -16,37 +16,52 @@ from components.settings.values import canonical
 from global_integers_core.records import RECORD_KEY
 
 from .checks import CheckedWorld
-from .world import HOME, LAYOUTS, MIRROR, at_home
+from .world import HOME, LAYOUTS, MIRROR, RECEIPTS, at_home
 
 WINDOW = 12
 
 NAMES = ResourceNames("simulated")
 
 
+@dataclass(frozen=True)
+class SimulatedSettings:
+    """A stack's settings."""
+
+    regions: Sequence[str] = ()
+    leaving: Sequence[str] = ()
+    counters: Sequence[str] = ("c",)
+    floors: Mapping[str, int] = field(default_factory=dict[str, int])
+    window: int = WINDOW
+    recovery: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The answer to a loss: its name, and above what nothing was minted."""
+    home: str = HOME
+
+    @property
+    def everywhere(self) -> list[str]:
+        """All regions that have tables."""
+        return [*self.regions, *self.leaving]
+
+
 def desired(
-    regions: Sequence[str],
-    leaving: Sequence[str] = (),
-    *,
-    counters: Sequence[str] = ("c",),
-    layouts_label: str = "home layouts 1",
+    settings: SimulatedSettings,
+    label: str = "home layouts 1",
     first: str = "home layouts 1",
     tables: Mapping[str, str] | None = None,
-    **asked: Any,
 ) -> dict[str, Any]:
-    """Return what a deployment of a small world asks for, also its floors, window and recovery if they are `asked`."""
+    """Return what a deployment of these settings asks for, with the labels of its tables and of the first layouts."""
     return {
-        "regions": list(regions),
-        "leaving": list(leaving),
-        "counters": list(counters),
-        "floors": {},
-        "recovery": {},
-        "window": WINDOW,
+        "regions": list(settings.regions),
+        "leaving": list(settings.leaving),
+        "counters": list(settings.counters),
+        "floors": settings.floors,
+        "recovery": settings.recovery,
+        "window": settings.window,
         "scheduleMinutes": 1,
-        "layoutsLabel": layouts_label,
+        "layoutsLabel": label,
         "firstLayoutsLabel": first,
-        "defaultCounter": counters[0],
+        "defaultCounter": settings.counters[0],
         "tableLabels": dict(tables or {}),
-    } | asked
+    }
 
 
 def decoded(asked: Mapping[str, Any]) -> DesiredState:
@@ -57,39 +72,21 @@ def decoded(asked: Mapping[str, Any]) -> DesiredState:
 def deployment(
     world: CheckedWorld,
     regions: Sequence[str],
-    leaving: Sequence[str] = (),
     *,
     home: str = "",
     follows: str | None = None,
-    seconds: int = 0,
-    **asked: Any,
+    first: str = "home layouts 1",
+    **others: Any,
 ) -> Deploy:
-    """Return a deployment whose preview reads what is admitted now, unless it `follows` something else.
-
-    It is requested so many seconds from now.
-    """
+    """Return a deployment whose preview reads what is admitted now, unless it `follows` something else."""
+    settings = SimulatedSettings(regions, home=home or world.home, **others)
     record, copy = world.record, world.record_copy
     if copy and (record is None or record.layouts_id != world.layouts.id):
         record = copy.original  # it is about to be put back
-    home = home or world.home
-    world.make_home(home)
-    label = f"{home} {world.database.tables[home, LAYOUTS].id}"
+    world.make_home(settings.home)
+    wanted = decoded(desired(settings, world.layouts_label(settings.home), first))
     admitted = record.token if record else ""
-    wanted = decoded(desired(regions, leaving, layouts_label=label, **asked))
-    return Deploy(wanted, admitted if follows is None else follows, world.now + seconds)
-
-
-@dataclass(frozen=True)
-class SimulatedSettings:
-    """A stack's settings."""
-
-    regions: tuple[str, ...]
-    leaving: tuple[str, ...] = ()
-    floors: Mapping[str, int] = field(default_factory=dict[str, int])
-    window: int = WINDOW
-    recovery: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The answer to a loss: its name, and above what nothing was minted."""
-    home: str = HOME
+    return Deploy(wanted, admitted if follows is None else follows, world.now)
 
 
 Read = tuple[StoredRecord | None, StoredRecord | None, StoredRecord | None]
@@ -100,34 +97,23 @@ them."""
 class SimulatedPulumi:
     """The program, and Pulumi's state. What it knows of the tables may be outdated."""
 
-    def __init__(self, world: CheckedWorld, random: Random, counters: Sequence[str]) -> None:
+    def __init__(self, world: CheckedWorld, random: Random) -> None:
         self._world = world
         self._random = random
-        self.counters = counters
-        """Those of the settings."""
-        self.check: Sequence[str] = ()
-        """The counter that health checks read, unless it is left out: every deployment has it behind its own."""
+        self.settings = SimulatedSettings()
+        """Those of the last `up`."""
+        self.said = ""
+        """The loss that the last refusal asks to answer."""
         self.tables: dict[str, str] = {}
         """The regions that it has made, and the ids of their tables, as its state has them."""
-        self.home = HOME
-        """The home region that stands in the settings."""
-        self.homes: set[str] = set()
-        """The home regions whose tables the state has."""
         self.first = ""
         """The label of the first layouts table of all."""
-        self.stood = False
-        """Whether a deployment has succeeded."""
-        self.recovery: Mapping[str, Any] = {}
-        """The answer that stands in the settings."""
-        self.window = WINDOW
-        self.settings: SimulatedSettings | None = None
-        """Those of the last `up`."""
-        self._event: str | None = None
+        self.event = ""
         """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
     def forget(self) -> None:
         """Lose Pulumi's state, and import the tables into a new one."""
-        self.first, self._event = "", None
+        self.first = self.event = ""
 
     def read(self, settings: SimulatedSettings) -> Read:
         """Read what a preview reads, by the program's own code.
@@ -135,7 +121,7 @@ class SimulatedPulumi:
         Raises:
             RunError: a table of the former home is gone.
         """
-        former = former_home(NAMES, settings.home, [*settings.regions, *settings.leaving], self._item)
+        former = former_home(NAMES, settings.home, settings.everywhere, self._item)
         record, copy = (self._item(table, settings.home, RECORD_KEY) for table in (LAYOUTS, MIRROR))
         return _stored(record), _stored(copy), former and former.record
 
@@ -145,59 +131,51 @@ class SimulatedPulumi:
             return {}
         return GONE if table is None else table.items.get(key, {})
 
-    def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
+    def change(self, regions: Sequence[str], **others: Any) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
-        gone = sorted(self.tables.keys() - set(regions))
-        leaving = tuple(region for region in gone if self._random.random() < 0.5)
-        return SimulatedSettings(regions, leaving, floors, self.window, self.recovery, self.home)
+        gone = sorted(self.tables.keys() - {*regions})
+        leaving = [region for region in gone if self._random.random() < 0.5]
+        return replace(self.settings, regions=regions, leaving=leaving, **others)
 
-    def up(self, settings: SimulatedSettings, read: Read, *, refresh: bool, wrong_by: int = 0) -> str | None:
-        """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
+    def up(
+        self, settings: SimulatedSettings, read: Read | None = None, *, refresh: bool = True, wrong_by: int = 0
+    ) -> str:
+        """Make the tables, and return the event that is sent to the coordinator, or "" if nothing has changed.
 
-        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed. The clock of
-        the computer that deploys is `wrong_by` so many seconds.
+        `read` is what the preview has read, by default what there is now. With `refresh`, tables that are missing or
+        others are noticed. The clock of the computer that deploys is `wrong_by` so many seconds.
         """
-        world, home = self._world, settings.home
-        self.settings, self.home = settings, home
-        world.make_home(home)
-        label = f"{home} {world.database.tables[home, LAYOUTS].stream}"
-        self.homes.add(home)
+        record, copy, former = read or self.read(settings)
+        world, self.settings = self._world, settings
+        world.make_home(settings.home)
+        label = world.layouts_label(settings.home)
         self.first = self.first or label
         for region in settings.regions:
             if region not in self.tables or refresh:
                 world.make_table(region)
                 self.tables[region] = world.tables[region].id
-        asked = desired(
-            settings.regions,
-            settings.leaving,
-            counters=[*self.counters, *self.check],
-            floors=settings.floors,
-            layouts_label=label,
-            first=self.first,
-            tables={region: self.tables[region] for region in settings.regions},
-            window=settings.window,
-            recovery=settings.recovery,
-        )
-        record, copy, former = read
+        asked = desired(settings, label, self.first, {region: self.tables[region] for region in settings.regions})
         sent = event(asked, record, copy, world.now + wrong_by, former)
-        return None if sent == self._event else sent
+        return "" if sent == self.event else sent
 
-    def succeeded(self, sent: str | None) -> list[str]:
-        """Note that the coordinator has agreed. Return the regions that are now deleted."""
-        self._event = sent or self._event
-        self.stood = True
-        assert self.settings is not None
-        stays = {*self.settings.regions, *self.settings.leaving}
-        for home in sorted(self.homes - {self.settings.home}):  # protected ones stay until the next time
-            if self._random.random() < 0.5:
-                self.homes.remove(home)
+    def succeeded(self, sent: str) -> None:
+        """Note that the coordinator has agreed, and delete what is gone from the settings."""
+        world, self.event = self._world, sent or self.event
+        for home in world.homes:
+            if home != self.settings.home and self._random.random() < 0.5:  # protected ones stay until the next time
                 for table in (LAYOUTS, MIRROR):
-                    self._world.delete(at_home(table, home))
-        gone = sorted(self.tables.keys() - stays)
-        deleted = [region for region in gone if self._random.random() < 0.8]  # the rest fails
-        for region in deleted:
-            del self.tables[region]
-        return deleted
+                    world.delete(at_home(table, home))
+        for region in sorted(self.tables.keys() - {*self.settings.everywhere}):
+            if self._random.random() < 0.8:  # the rest fails
+                del self.tables[region]
+                world.delete(region)
+                world.delete(f"{RECEIPTS} {region}")
+
+    def hear(self, refusal: str) -> None:
+        """Note what a refusal says is to be done: to answer a loss, or to set another home region."""
+        self.said = loss_named(refusal) or self.said
+        if named := TO_SET.search(refusal):
+            self.settings = replace(self.settings, home=named[1])
 
 
 def _stored(item: Mapping[str, Any]) -> StoredRecord | None:
@@ -210,6 +188,9 @@ def deployment_of(sent: str) -> Deploy:
     assert isinstance(request, Deploy)
     return request
 
+
+TO_SET = re.compile(r"set `?aws:region`? to (\w+)")
+"""How a refusal names the home region that is to be deployed first."""
 
 ASKED = re.compile(r"`recovery: \{loss: ([^,}]+), above")
 """What a refusal says about the answer to a loss."""

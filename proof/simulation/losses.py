@@ -8,18 +8,19 @@ has minted before, and nothing is minted twice; or it is refused, and what the r
 """
 
 import pickle
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement, product
 from random import Random
+from typing import Any
 
 from coordinate.protocol.model import Deploy, Refused
 from coordinate.protocol.run import Create, Delete, Run, RunResult, ScheduledRun, run
 
 from .checks import CheckedWorld, MintedTwice, Stuck
 from .coordinator import SimulatedCoordinator
-from .deployments import SimulatedPulumi, deployment_of, loss_named
+from .deployments import SimulatedPulumi, deployment_of
 
 LAYOUTS = ("present", "recreated", "restored", "without its record", "without its registers")
 """The layouts table. A recreated one is empty; from the last two, somebody has deleted items."""
@@ -81,22 +82,17 @@ class Stack:
     pulumi: SimulatedPulumi
     names: tuple[str, ...]
     counters: tuple[str, ...] = ("c",)
-    floors: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Those of the settings."""
-    said: str = ""
-    """The loss that the last refusal asks to answer."""
 
-    def up(self, above: int = 0) -> str:
-        """`pulumi up --refresh`. Return why it was refused.
+    def up(self, above: int = 0, **others: Any) -> str:
+        """`pulumi up --refresh`, with these `others` of the settings. Return why it was refused.
 
         If the last one has said that something is lost, it is answered as it said, with the number `above`.
         """
         self.world.now += 60
-        if self.said:
-            self.pulumi.recovery = {"loss": self.said, "above": above}
-            self.said = ""
-        settings = self.pulumi.change(self.names, self.floors)
-        sent = self.pulumi.up(settings, self.pulumi.read(settings), refresh=True)
+        if self.pulumi.said:
+            others["recovery"] = {"loss": self.pulumi.said, "above": above}
+            self.pulumi.said = ""
+        sent = self.pulumi.up(self.pulumi.change(self.names, **others))
         refused = self.run(deployment_of(sent)) if sent else ""
         if sent and not refused:
             self.pulumi.succeeded(sent)
@@ -125,12 +121,10 @@ class Stack:
             steps = run(request, f"{type(request).__name__}-{self.world.now}", RunResult())
             result = SimulatedCoordinator(steps).finish(self.world.carry_out)
         except Refused as refusal:
-            self.said = loss_named(str(refusal)) or self.said
+            self.pulumi.hear(str(refusal))
             return str(refusal)
-        if isinstance(request, Deploy | ScheduledRun) and result.record is not None and result.outcomes:
-            pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
-            for region in self.world.restored.keys() - pending:
-                self.world.seen_to(region)
+        if isinstance(request, Deploy | ScheduledRun):
+            self.world.ended(result, self.world.now)
         return ""
 
     def mint(self, *, everywhere: bool) -> None:
@@ -151,7 +145,7 @@ class Stack:
 def _built(number: int, answered: bool) -> bytes:
     """Return a stack that has minted in two epochs, pickled: to load it is faster than to copy it."""
     world, names = CheckedWorld(), tuple("abc"[:number])
-    stack = Stack(world, SimulatedPulumi(world, Random(0), ["c"]), names)
+    stack = Stack(world, SimulatedPulumi(world, Random(0)), names)
     assert stack.up() == ""
     stack.mint(everywhere=True)
     for name in ("layouts", "mirror", *names):
@@ -161,8 +155,7 @@ def _built(number: int, answered: bool) -> bytes:
     stack.mint(everywhere=True)
     stack.counters = ("c", "d")
     assert stack.schedule() == stack.run(Delete(("x",)), 60) == stack.schedule() == ""
-    stack.floors = {"*": 20}
-    assert stack.up() == ""
+    assert stack.up(floors={"*": 20}) == ""
     if answered:  # tables that were healed, and a loss that was answered; floor and answer stay in the settings
         for name in names:
             world.lose(name, "recreated", Random(0))
@@ -174,10 +167,8 @@ def _built(number: int, answered: bool) -> bytes:
         assert stack.up(ABOVE // 10) == ""
         for name in ("layouts", "mirror"):
             world.keep(name)
-    else:
-        stack.floors = {}
     stack.mint(everywhere=True)
-    assert stack.up() == ""
+    assert stack.up(floors=stack.pulumi.settings.floors if answered else {}) == ""
     stack.mint(everywhere=True)
     stack.schedule()
     return pickle.dumps(stack)
@@ -284,7 +275,7 @@ def outcome(losses: Losses) -> tuple[str, ...]:
         if refused:
             raise Stuck(f"a caller can't create {counter}: {refused}")
     stack.schedule()
-    if world.restored.keys() - world.unreachable:
+    if world.restored - world.unreachable:
         raise Stuck(f"nobody has seen to {sorted(world.restored)}")
     stack.mint(everywhere=True)
     return tuple(refusals)

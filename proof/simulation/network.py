@@ -9,6 +9,7 @@ from coordinate.protocol.model import Absent, Refused
 
 from .checks import CheckedWorld
 from .coordinator import Conflict
+from .dynamodb import Table
 from .world import kind_of
 
 LATENESS = 60
@@ -27,8 +28,8 @@ class Network:
         self._world = world
         self._random = random
         self._rates = rates
-        self.late: list[tuple[int, op.Operation, str]] = []
-        """Writes that are under way, since when, and in which home region the run is."""
+        self.late: list[tuple[int, op.Operation, str, Table | None]] = []
+        """Writes that are under way, since when, in which home region the run is, and to which region's table."""
         self._given_up: set[tuple[object, str]] = set()
         self._clocks: dict[object, int] = {}
         self.offset = 0
@@ -61,7 +62,7 @@ class Network:
             return self._world.carry_out(operation)
         kind = random.randrange(3)
         if kind < 2:
-            self.late.append((self._world.now, operation, self._world.at))
+            self.late.append((self._world.now, operation, self._world.at, self._world.table(region or "")))
         if kind > 0:
             answer = self._world.carry_out(operation)
             if kind == 1:
@@ -82,14 +83,10 @@ class Network:
         return given_up or hot or self._random.random() < self._rates["throttled"]
 
     def deliver(self) -> None:
-        """Let some late write arrive, unless it is too late."""
+        """Let some late write arrive, unless it is too late, or the region's table was deleted since."""
         if self.late:
-            sent, operation, self._world.at = self.late.pop(self._random.randrange(len(self.late)))
-            if self._world.now - sent <= LATENESS:
+            sent, operation, self._world.at, table = self.late.pop(self._random.randrange(len(self.late)))
+            there = self._world.table(getattr(operation, "region", ""))
+            if self._world.now - sent <= LATENESS and there is table:
                 with suppress(Refused):
                     self._world.carry_out(operation)
-
-    def forget(self, region: str | None = None) -> None:
-        """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
-        remaining = [late for late in self.late if getattr(late[1], "region", None) != region]
-        self.late = remaining if region is not None else []

@@ -213,6 +213,9 @@ COUNTER = "orders"
 WINDOW = "100"
 """Really 1,000. The transcripts stay readable with few."""
 
+STARTING = ("deploy", "schedule", "create", "delete", "grant")
+"""The commands that start a coordinator."""
+
 SECONDS = 60
 """Between a command that starts a run, and the one before."""
 
@@ -252,6 +255,7 @@ class Player:
 
     def carry_out(self, command: str) -> list[str]:
         """Carry out a command, and return the lines that it prints."""
+        self.world.now += SECONDS if command.startswith(STARTING) else 0
         match command.split():
             case ["deploy", name, *words]:
                 return self._deploy(name, words)
@@ -323,9 +327,8 @@ class Player:
         request = deployment(
             world,
             parts[""],
-            parts.get("leaving", ()),
+            leaving=parts.get("leaving", ()),
             home=home,
-            seconds=SECONDS,
             counters=parts.get("counters", [COUNTER]),
             floors={(floored or ["*"])[0]: int(floor)} if "floor" in parts else {},
             window=int(parts.get("window", [WINDOW])[0]),
@@ -335,7 +338,6 @@ class Player:
         return [f"asked for: {shown(request.desired)}"]
 
     def _start(self, name: str, request: Run, home: str = "") -> list[str]:
-        self.world.now += SECONDS
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), home or self.world.home)
         return []
 

@@ -174,8 +174,6 @@ class World:
     """How many ids there are."""
     at: str = HOME
     """In which home region the run is whose operation comes next."""
-    homes: set[str] = field(default_factory=lambda: {HOME})
-    """The regions that were the home at any time, or began to be."""
     stores: dict[str, Store] = field(default_factory=dict[str, Store], repr=False)
     """What carries out the operations of all runs in a home region."""
 
@@ -194,18 +192,23 @@ class World:
     @property
     def home(self) -> str:
         """The present home region: the one with the record of the last term; without a record, what regions know."""
-        if len(self.homes) == 1:
-            return HOME
-        tables = self.database.tables
-        there = [home for home in sorted(self.homes) if {(home, LAYOUTS), (home, MIRROR)} <= tables.keys()]
+        there = self.homes
+        if len(there) == 1:
+            return there[0]
         known = [(-1, 0, home) for home in there]
-        for (region, name), table in tables.items():
+        for (region, name), table in self.database.tables.items():
             if name in (LAYOUTS, MIRROR) and (found := Decoded(table, RECORD).get(RECORD_KEY)):
                 known.append((found.term, 1, region))
             elif name == RECEIPTS and (claim := Decoded(table, IDENTITY).get(HOME_KEY)):
                 assert isinstance(claim, Claim)
                 known.append((claim.term, 0, claim.home))
         return max(each for each in known if each[2] in there)[2]
+
+    @property
+    def homes(self) -> list[str]:
+        """The regions with the tables of a home, the present one and others."""
+        tables = self.database.tables
+        return sorted(region for region, name in tables if name == LAYOUTS and (region, MIRROR) in tables)
 
     def conditions(self) -> set[str]:
         """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
@@ -231,7 +234,6 @@ class World:
 
     def make_home(self, home: str) -> None:
         """Make the tables of a home region as far as there are none."""
-        self.homes.add(home)
         for name in (LAYOUTS, MIRROR):
             if (home, name) not in self.database.tables:
                 self.make(at_home(name, home))
@@ -241,6 +243,10 @@ class World:
         for name in (region, f"{RECEIPTS} {region}"):
             if self.table(name) is None:
                 self.make(name)
+
+    def layouts_label(self, home: str) -> str:
+        """Return by what a deployment knows the layouts table of a home region."""
+        return f"{home} {self.database.tables[home, LAYOUTS].stream}"
 
     def delete(self, name: str) -> None:
         """Delete a table with all that is in it."""

@@ -14,7 +14,7 @@ from global_integers_core.lattice import Layout
 from global_integers_core.records import Recorded
 from proof.simulation.checks import CheckedWorld
 from proof.simulation.coordinator import SimulatedCoordinator
-from proof.simulation.deployments import decoded, desired
+from proof.simulation.deployments import SimulatedSettings, decoded, desired
 from proof.simulation.world import NOW, RECEIPTS, kind_of
 
 BEFORE = ("a", "b")
@@ -166,7 +166,13 @@ def joining() -> CheckedWorld:
         for region in regions:
             world.make_table(region)
         record = DeploymentRecord(
-            "layouts 1", regions[-1], len(regions), "", NOW, decoded(desired(regions)), reconciled=True
+            "layouts 1",
+            regions[-1],
+            len(regions),
+            "",
+            NOW,
+            decoded(desired(SimulatedSettings(regions))),
+            reconciled=True,
         )
         world.record = record
         if regions == BEFORE:
