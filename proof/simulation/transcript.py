@@ -4,7 +4,7 @@ A transcript is a text of blocks. Each has commands, a line `----`, and what the
 Lines that begin with `#` are comments. The commands:
 
     deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them; more words:
-                          `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`, `window 20`,
+                          `leaving eu`, `counters orders e`, `floor 500` (of all counters), `floor e 500`,
                           `recovery loss-C above 500`, `at eu` (the home region)
     schedule A            start coordinator A as the schedule does; `schedule A at eu`: in a former home region
     create A e            start coordinator A to create a counter; also `delete A e` and `grant A e 50`
@@ -210,7 +210,7 @@ def _named(value: Any, *names: str) -> str:
 
 
 COUNTER = "orders"
-WINDOW = "100"
+WINDOW = 100
 """Really 1,000. The transcripts stay readable with few."""
 
 STARTING = ("deploy", "schedule", "create", "delete", "grant")
@@ -221,7 +221,7 @@ SECONDS = 60
 
 LINE = "----"
 
-OPTIONS = ("leaving", "counters", "floor", "window", "recovery", "above", "at", "of")
+OPTIONS = ("leaving", "counters", "floor", "recovery", "above", "at", "of")
 """What further words of a command may begin with."""
 
 LOSSES = {"lose": ("recreated", "made again, empty"), "restore": ("restored", "made again, as it was")}
@@ -286,7 +286,12 @@ class Player:
                 return shown_steps(name, [(each, self.world.carry_out(each)) for *_, each in coordinator.todo])
             case ["mint", region, *words]:
                 parts = _parts(words)
-                return self._mint(region, int((parts[""] or [1])[0]), *parts.get("of", ()))
+                (counter,) = parts.get("of", [COUNTER])
+                minted = [self.world.mint(region, counter) for _ in range(int((parts[""] or [1])[0]))]
+                integers = list(map(shown, minted))
+                return [
+                    f"{region}: {' '.join(integers if len(minted) <= 12 else [*integers[:3], '...', *integers[-2:]])}"
+                ]
             case ["ask", region, integer]:
                 said = ask(self.world, region, COUNTER, int(integer)) or {"region": "it doesn't know", "minted": None}
                 return [f"{region}: {said['region']}{MINTED[said['minted']]}"]
@@ -331,7 +336,7 @@ class Player:
             home=home,
             counters=parts.get("counters", [COUNTER]),
             floors={(floored or ["*"])[0]: int(floor)} if "floor" in parts else {},
-            window=int(parts.get("window", [WINDOW])[0]),
+            window=WINDOW,
             recovery={"loss": parts["recovery"][0], "above": int(parts["above"][0])} if "above" in parts else {},
         )
         self._start(name, request, home)
@@ -369,13 +374,6 @@ class Player:
             del self.coordinators[name]
             ending = ending or [f"{name} has finished{_pending(coordinator.result)}"]
         return [*shown_steps(name, steps), *ending]
-
-    def _mint(self, region: str, count: int, counter: str = COUNTER) -> list[str]:
-        minted = [self.world.mint(region, counter) for _ in range(count)]
-        integers = ["none" if integer is None else str(integer) for integer in minted]
-        if len(integers) > 12:
-            integers[3:-2] = ["..."]
-        return [f"{region}: {' '.join(integers)}"]
 
     def _show(self, counter: str = COUNTER) -> list[str]:
         world = self.world
