@@ -98,15 +98,10 @@ class Stack:
             self.pulumi.succeeded(sent)
         return refused
 
-    def create(self, counter: str) -> str:
-        """A caller creates a counter. Return why it was refused."""
-        return self.run(Create((counter,)), 60)
-
-    def create_elsewhere(self, counter: str) -> str:
-        """The same while the first of several regions is unreachable."""
-        unreachable = {*self.names[:1]} if len(self.names) > 1 else set[str]()
+    def create(self, counter: str, unreachable: frozenset[str] = frozenset()) -> str:
+        """A caller creates a counter while these regions don't answer. Return why it was refused."""
         self.world.unreachable |= unreachable
-        refused = self.create(counter)
+        refused = self.run(Create((counter,)), 60)
         self.world.unreachable -= unreachable
         return refused
 
@@ -267,8 +262,9 @@ def outcome(losses: Losses) -> tuple[str, ...]:
         raise Stuck(f"refused after it had succeeded: {again}")
     stack.schedule()
     stack.counters = ("c", "d", "x")
+    first = frozenset(stack.names[: len(stack.names) > 1])  # one of several
     for counter in ("d", "x"):
-        refused = stack.create_elsewhere(counter)
+        refused = stack.create(counter, first)
         if refused and action(refused) == RECOVER:
             refusals.append(refused)
             refused = stack.up(ABOVE) or stack.create(counter)
