@@ -1,12 +1,13 @@
 """A simulated world that fails if a rule is broken, and checks of what must be true in the end."""
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from random import Random
 from typing import Any
 
 from aws_client.service import ServiceError
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import Claim, Item, Register
+from coordinate.protocol.model import Claim, Copy, Item, Register
 from coordinate.protocol.run import RunResult, pending_regions
 from mint.model import RequestError
 from mint.owner import owner_document
@@ -15,17 +16,14 @@ from global_integers_core.lattice import Layout, places
 from global_integers_core.records import Recorded
 
 from .world import (
-    AT_THE_MIRROR,
-    ELSEWHERE,
     ITEMS,
     LAYOUTS,
     MIRROR,
     RECEIPTS,
     Attributes,
     World,
-    at_home,
-    at_its_home,
     kind_of,
+    name_of,
     place_of,
 )
 
@@ -37,6 +35,10 @@ Minted = tuple[str, int]
 
 Lineage = tuple[Layout, ...]
 """A counter's layouts since its history began, the oldest first."""
+
+
+NEVER, UNSEEN = inf, 1e30
+"""Above every epoch, also above one that a clock has shown."""
 
 
 class MintedTwice(AssertionError):
@@ -60,15 +62,13 @@ class CheckedWorld(World):
     """
 
     minted: dict[Minted, str] = field(default_factory=dict[Minted, str])
-    excepted: set[Minted] = field(default_factory=set[Minted])
+    excepted: dict[Minted, tuple[str, float]] = field(default_factory=dict[Minted, tuple[str, float]])
+    """Where, and from which epoch on nothing may mint it again: from none (`UNSEEN`) until a run has seen to the table,
+    or ever (`NEVER`)."""
     lost: dict[str, int] = field(default_factory=dict[str, int])
     """The counters tables that no run has seen to since they were lost, `layouts` and `mirror`, and when."""
     restored: set[str] = field(default_factory=set[str])
     """The regions whose integers are excepted: their table was restored."""
-    unseen: dict[str, set[Minted]] = field(default_factory=dict[str, set[Minted]])
-    """What each restored table has minted, until a run has seen to it."""
-    exposed: dict[Minted, tuple[int, str]] = field(default_factory=dict[Minted, tuple[int, str]])
-    """What restored tables have minted that a run has seen to: no epoch from this one on may mint it, and where."""
     home_lost: int = 0
     """How often a table at home was lost."""
     forgotten: dict[str, int] = field(default_factory=dict[str, int])
@@ -107,7 +107,8 @@ class CheckedWorld(World):
         if not integers and before and table and (after := table.items[counter]) is not before:
             issued, stride = (int(after[name]["N"]) for name in ("issued", "stride"))
             wasted = range(int(before["issued"]["N"]) + stride, issued + 1, stride)
-            self.excepted |= {(counter, integer) for integer in wasted}
+            for integer in wasted:
+                self.excepted.setdefault((counter, integer), (region, NEVER))
         return integers
 
     def restart(self, region: str) -> None:
@@ -116,12 +117,12 @@ class CheckedWorld(World):
 
     def _note(self, region: str, counter: str, integer: int) -> None:
         key = (counter, integer)
+        where, epoch = self.excepted.get(key, ("", NEVER))
         if region in self.restored:
-            self.excepted.add(key)
-            self.unseen.setdefault(region, set()).add(key)
+            self.excepted[key] = region, min(epoch, UNSEEN)
             return
-        if key in self.exposed and (item := self.item(region, counter)) and item.epoch >= self.exposed[key][0]:
-            raise MintedTwice(f"{counter} {integer} was minted by a restored {self.exposed[key]} and again in {region}")
+        if epoch < UNSEEN and (item := self.item(region, counter)) and item.epoch >= epoch:
+            raise MintedTwice(f"{counter} {integer} was minted by a restored {where} and again in {region}")
         if key in self.minted:
             raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
         self.minted[key] = region
@@ -141,15 +142,15 @@ class CheckedWorld(World):
         """Note that a run has seen to a restored table: from the present epochs on, nothing repeats what it minted."""
         self.restored.remove(region)
         self.before[region] = len(self.backups.get(region, ()))
-        for counter, integer in self.unseen.pop(region, ()):
-            register = self.registers.get(counter)
-            if register is not None:
-                self.exposed[counter, integer] = register.epoch, region
+        for (counter, integer), (where, epoch) in self.excepted.items():
+            if (where, epoch) == (region, UNSEEN) and (register := self.registers.get(counter)):
+                self.excepted[counter, integer] = region, register.epoch
 
     def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation, or raise `Unasked` or `Stuck` for a register that must not be."""
-        for name in self._written_by(operation):
-            self._back_up(name)
+        if kind_of(operation) == "writes":
+            for place in self.database.tables:
+                self._back_up(name_of(*place))
         held = super().carry_out(operation)
         if held and isinstance(operation, op.WriteRegister):
             new = operation.new
@@ -162,25 +163,11 @@ class CheckedWorld(World):
             known.add(new.layout)
         return held
 
-    def _written_by(self, operation: op.Operation) -> list[str]:
-        """Return the tables that an operation writes."""
-        region, inner = getattr(operation, "region", ""), at_its_home(operation)
-        if isinstance(operation, ELSEWHERE) or kind_of(operation) == "reads":
-            return []
-        if isinstance(operation, op.RecordLayouts):
-            return [f"{RECEIPTS} {region}"]
-        if region and inner is operation:
-            return [region]
-        both = isinstance(inner, op.WriteClaim)
-        tables = (LAYOUTS, MIRROR) if both else (MIRROR,) if isinstance(inner, AT_THE_MIRROR) else (LAYOUTS,)
-        return [at_home(table, region or self.at) for table in tables]
-
     def _check_register(self, old: Register, new: Register, *, known: bool, claimed: object) -> None:
         record = self.record
         if new.epoch == old.epoch and not new.lost and not isinstance(claimed, Claim):
             most = (record.desired.window if record else 0, old.lately + old.window, 12 * old.window, 2 * self.largest)
-            if new.window > max(most):
-                raise Stuck(f"a window has grown too much: {old}, {new}")
+            require(new.window <= max(most), f"a window has grown too much: {old}, {new}")
         here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
         begun = new.epoch != old.epoch and bool(new.regions) and not new.lost and not known
         if here and begun and (record is None or record.desired.regions != new.regions):
@@ -219,8 +206,8 @@ class CheckedWorld(World):
         super().delete(name)
         self.before[name] = len(self.backups.get(name, ()))
         self.restored.discard(name)
-        for known in (self.lost, self.unseen):
-            known.pop(name, None)
+        self.lost.pop(name, None)
+        self.excepted |= {key: (name, NEVER) for key, found in self.excepted.items() if found == (name, UNSEEN)}
 
     def lose(self, name: str, how: str, random: Random) -> None:
         """Lose a table: `gone`, `recreated` empty, or `restored` to any moment.
@@ -261,19 +248,23 @@ class CheckedWorld(World):
         if older:
             table.items[counter], issued = random.choice(older)
 
-            def again(key: tuple[str, int], where: str) -> bool:
-                return where == region and key[0] == counter and key[1] > issued
-
-            self.excepted |= {key for key, where in self.minted.items() if again(key, where)}
-            self.minted = {key: where for key, where in self.minted.items() if not again(key, where)}
-            self.exposed = {key: seen for key, seen in self.exposed.items() if not again(key, seen[1])}
-            self.unseen[region] = {key for key in self.unseen.get(region, ()) if not again(key, region)}
+            minted = self.minted | {key: where for key, (where, _) in self.excepted.items()}
+            for key, where in minted.items():
+                if where == region and key[0] == counter and key[1] > issued:
+                    self.excepted[key] = region, NEVER
+                    self.minted.pop(key, None)
             self.forgotten[region] = self.epochs
         return bool(older)
 
 
 class Stuck(AssertionError):
     """Left alone, the system did not reconcile."""
+
+
+def require(held: object, problem: str) -> None:
+    """Raise `Stuck` unless something holds."""
+    if not held:
+        raise Stuck(problem)
 
 
 LOST = "Neither the layouts table"
@@ -283,43 +274,40 @@ LOST = "Neither the layouts table"
 def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
     """Raise `Stuck` unless every counter has the layout that was asked for, in every region that answers, and mints."""
     record = world.record
-    if record is None or record.layouts_id != world.layouts.id or not record.reconciled:
-        raise Stuck(f"the record isn't reconciled: {record}")
+    assert record is not None
+    require(record.layouts_id == world.layouts.id and record.reconciled, f"the record isn't reconciled: {record}")
     for counter, outcome in result.outcomes.items():
         register = world.registers[counter]
-        if register.layouts_id != world.layouts.id or register.regions != record.desired.regions:
-            raise Stuck(f"not what was asked for: {register}, {record}")
+        there = (register.layouts_id, register.regions)
+        require(there == (world.layouts.id, record.desired.regions), f"not what was asked for: {register}, {record}")
         copy = world.copies.get(counter)
-        if copy is None or copy.original != register or copy.mirror_id != world.mirror.id:
-            raise Stuck(f"the mirror has {copy}, the layouts table {register}")
+        require(copy == Copy(register, world.mirror.id), f"the mirror has {copy}, the layouts table {register}")
         for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True):
             table = world.tables.get(region)
             if table is None or region in world.unreachable:
-                if region not in outcome.pending:
-                    raise Stuck(f"{region} doesn't answer, but isn't pending")
+                require(region in outcome.pending, f"{region} doesn't answer, but isn't pending")
                 continue
             item = world.item(region, counter)
-            if item is None or item.fenced or item.held or (item.epoch, table.id) != (register.epoch, id_):
-                raise Stuck(f"{region} has {item} in {table.id}, the register is {register}")
+            opened = item and not item.fenced and (item.epoch, item.held, table.id) == (register.epoch, "", id_)
+            require(opened, f"{region} has {item} in {table.id}, the register is {register}")
             if world.table(f"{RECEIPTS} {region}") is not None:
                 recorded = world.recorded(region).get(counter, Recorded()).layouts
                 # If it was lost during a change, only the counter that shows a loss is sure to be recorded again.
                 forgiven = region in world.unrecorded and counter != record.desired.counters[0]
                 current = recorded[-1:] == (register.layout,)
-                if not (current or forgiven):
-                    raise Stuck(f"{region} has outdated layouts on record: {recorded}")
-                if current and recorded != world.lineages[counter][-len(recorded) :]:
-                    raise Stuck(f"{region} has a hole in its layouts: {recorded}, {world.lineages[counter]}")
-            if item.ceiling > register.limit:
-                raise Stuck(f"{region} has {item}, above the limit of {register}")
+                require(current or forgiven, f"{region} has outdated layouts on record: {recorded}")
+                lineage = world.lineages[counter]
+                whole = not current or recorded == lineage[-len(recorded) :]
+                require(whole, f"{region} has a hole in its layouts: {recorded}, {lineage}")
+            require(item and item.ceiling <= register.limit, f"{region} has {item}, above the limit of {register}")
             for _ in range(5):
-                integer = world.mint(region, counter)
-                if integer is None or integer < register.base or (integer - place.offset) % place.stride:
-                    raise Stuck(f"{region} mints {integer} of {register}")
+                integer = world.mint(region, counter) or 0
+                rightly = integer >= register.base and (integer - place.offset) % place.stride == 0
+                require(rightly, f"{region} mints {integer} of {register}")
         for region in record.desired.leaving:
             item = world.item(region, counter)
-            if region not in world.unreachable and item and item.issued < item.ceiling:
-                raise Stuck(f"{region} has left, but mints: {item}")
+            mints = region not in world.unreachable and item and item.issued < item.ceiling
+            require(not mints, f"{region} has left, but mints: {item}")
 
 
 class FalseOwner(AssertionError):

@@ -74,9 +74,6 @@ class Condition(NamedTuple):
     it."""
     test: str
 
-    def __str__(self) -> str:
-        return f"{self.write}: {self.test}"
-
 
 _loaded = lru_cache(maxsize=20_000)(json.loads)
 

@@ -27,7 +27,7 @@ from pulumi import RunError
 from global_integers_core.lattice import MAX_FLOOR
 from global_integers_core.names import CHECK_COUNTER
 
-from .checks import LOST, CheckedWorld, FalseAlarm, Stuck, ask, check_reconciled
+from .checks import LOST, CheckedWorld, FalseAlarm, ask, check_reconciled, require
 from .coordinator import SimulatedCoordinator
 from .deployments import WINDOW, SimulatedPulumi, SimulatedSettings, deployment_of, loss_named
 from .network import Network
@@ -425,7 +425,7 @@ class RandomSchedule:
         home, settings = self.world.home, self.pulumi.settings
         if home in (settings.home, self.pulumi.first.partition(" ")[0]):
             return True
-        return any(self.world.home_known_in(region) == home for region in settings.regions)
+        return home in [claim.home for region, claim in self.world.claims.items() if region in settings.regions]
 
     def _answer(self) -> Mapping[str, Any]:
         """Return the operator's answer, as the refusal and the runbook say.
@@ -492,8 +492,8 @@ class RandomSchedule:
         """Let a run go on to its end. Return its result, or raise `Stuck` if it is refused or leaves something."""
         self._finish(**how)
         result = run.result
-        if not isinstance(result, RunResult) or result.skipped or result.unfinished:
-            raise Stuck(f"{run.request} has ended too early: {result}")
+        whole = isinstance(result, RunResult) and not result.skipped and not result.unfinished
+        require(whole, f"{run.request} has ended too early: {result}")
         return result
 
     def _leave_alone(self) -> None:
@@ -525,8 +525,7 @@ class RandomSchedule:
             self._finish()
         record, copy = world.record, world.record_copy
         if record is None:  # the first deployment was interrupted before it was admitted
-            if copy is not None and copy.mirror_id == world.mirror.id:
-                raise Stuck("the record wasn't put back")
+            require(copy is None or copy.mirror_id != world.mirror.id, "the record wasn't put back")
         elif (world.tables.keys() - world.unreachable) & set(record.desired.regions):  # else nobody could mint
             result = self._succeeds(last)
             self._report(product(record.desired.regions, self.minted))
@@ -568,12 +567,11 @@ class RandomSchedule:
         for again in (False, True):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
             sent = self.pulumi.up(settings)
-            if not sent:
-                self.pulumi.succeeded(sent)
-            elif again:
-                raise Stuck(f"an unchanged `up` isn't at rest: {sent}")
-            else:
+            require(not (sent and again), f"an unchanged `up` isn't at rest: {sent}")
+            if sent:
                 self._succeeds(self._send(sent), minting=True)
+            else:
+                self.pulumi.succeeded(sent)
 
     def _ask_calmly(self, desired: DesiredState) -> None:
         """Want a block for which a region has too few integers: it asks, and then it mints the block."""
@@ -583,8 +581,10 @@ class RandomSchedule:
             if item := world.item(region, counter):
                 count = (item.ceiling - item.issued) // item.stride + self.random.randint(1, 50)
                 self._succeeds(self._start(Grant(counter, count)))
-                if len(world.mint_block(region, count, counter)) < count:
-                    raise Stuck(f"{region} has asked for {count} integers in vain: {item}, {world.registers[counter]}")
+                minted = world.mint_block(region, count, counter)
+                require(
+                    len(minted) == count, f"{region} has asked for {count} in vain: {item}, {world.registers[counter]}"
+                )
 
     def _change_calmly(self, desired: DesiredState) -> None:
         """Change the layout while all regions mint as fast as they can, and one item is throttled.
@@ -613,8 +613,8 @@ class RandomSchedule:
         for counter, register in before.items():
             after, stride = world.registers[counter], len(register.regions)
             before_that = [integer for integer in self._minted_of(counter) if integer < after.base]
-            if counter != hot and after.base > max([register.base, *before_that]) + (FARTHEST + 1) * stride:
-                raise Stuck(f"{counter} jumped from {register} to {after}")
+            near = counter == hot or after.base <= max([register.base, *before_that]) + (FARTHEST + 1) * stride
+            require(near, f"{counter} jumped from {register} to {after}")
         self.network.hot = None
 
     def _change_in_vain(self, order: Sequence[str]) -> None:
@@ -630,8 +630,8 @@ class RandomSchedule:
         for region, counter in product(regions, self.counters):
             item = self.world.item(region, counter)
             leaving = region not in self.world.registers[counter].regions
-            if item is not None and item.fenced and not leaving and self.network.hot != (region, counter):
-                raise Stuck(f"{region} is fenced for nothing: {item}")
+            rightly = leaving or self.network.hot == (region, counter)
+            require(rightly or item is None or not item.fenced, f"{region} is fenced for nothing: {item}")
 
     def _put_back_calmly(self, desired: DesiredState) -> None:
         """Put an older state of an item back. Its region refuses, reports that, and mints above everything then."""
@@ -640,8 +640,7 @@ class RandomSchedule:
         region, counter = self.random.choice(desired.regions), self.random.choice(self.counters)
         if world.mint(region, counter) and world.put_back(region, counter, self.random, any_epoch=True):
             top = max(self._minted_of(counter))
-            if not self._report([(region, counter)]):
-                raise Stuck(f"{region} mints {counter} though its table went back")
+            require(self._report([(region, counter)]), f"{region} mints {counter} though its table went back")
             self._mint_above(top, desired.regions, counter)
 
     def _report(self, items: Iterable[tuple[str, str]]) -> int:
@@ -666,8 +665,8 @@ class RandomSchedule:
             world.now += 60
             self._succeeds(self._start(request), minting=isinstance(request, ScheduledRun))
             left = [region for region in world.tables if "e" in world.items(region)]
-            if not isinstance(request, Create) and any(world.mint(region, "e") for region in left):
-                raise Stuck("e is minted though it was deleted")
+            minted = not isinstance(request, Create) and any(world.mint(region, "e") for region in left)
+            require(not minted, "e is minted though it was deleted")
         self._mint_above(top, desired.regions, "e")
 
     def _create_lost(self) -> None:
@@ -682,9 +681,8 @@ class RandomSchedule:
 
     def _mint_above(self, top: int, regions: Iterable[str], counter: str) -> None:
         for region in regions:
-            integer = self.world.mint(region, counter)
-            if integer is None or integer <= top:
-                raise Stuck(f"{region} mints {integer} of {counter}, after {top}")
+            integer = self.world.mint(region, counter) or 0
+            require(integer > top, f"{region} mints {integer} of {counter}, after {top}")
 
     def _minted_of(self, counter: str) -> list[int]:
         return [integer for name, integer in {*self.world.minted, *self.world.excepted} if name == counter]

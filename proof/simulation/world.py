@@ -88,6 +88,11 @@ def place_of(name: str) -> tuple[str, str]:
     return (region, table) if region else (name, COUNTERS)
 
 
+def name_of(region: str, table: str) -> str:
+    """Return what the simulation calls a table of a region: the reverse of `place_of`."""
+    return region if table == COUNTERS else at_home(table, region)
+
+
 @dataclass
 class Decoding(Generic[T]):
     """Decodes each item once. No item is ever changed, so it is known by its identity."""
@@ -196,13 +201,18 @@ class World:
         if len(there) == 1:
             return there[0]
         known = [(-1, 0, home) for home in there]
-        for (region, name), table in self.database.tables.items():
-            if name in (LAYOUTS, MIRROR) and (found := Decoded(table, RECORD).get(RECORD_KEY)):
+        known += [(claim.term, 0, claim.home) for claim in self.claims.values()]
+        for (region, _), table in self.database.tables.items():
+            if found := Decoded(table, RECORD).get(RECORD_KEY):
                 known.append((found.term, 1, region))
-            elif name == RECEIPTS and (claim := Decoded(table, IDENTITY).get(HOME_KEY)):
-                assert isinstance(claim, Claim)
-                known.append((claim.term, 0, claim.home))
         return max(each for each in known if each[2] in there)[2]
+
+    @property
+    def claims(self) -> dict[str, Claim]:
+        """What regions have on record of the home region, by region."""
+        tables = ((region, table) for (region, name), table in self.database.tables.items() if name == RECEIPTS)
+        found = ((region, Decoded(table, IDENTITY).get(HOME_KEY)) for region, table in tables)
+        return {region: claim for region, claim in found if isinstance(claim, Claim)}
 
     @property
     def homes(self) -> list[str]:
@@ -225,12 +235,6 @@ class World:
         region, table = place_of(name)
         id_ = id_ or (name if table == RECEIPTS else self.new_id(name))
         return self.database.create(region, table, "receipt" if table == RECEIPTS else "counter", id_, id_)
-
-    def home_known_in(self, region: str) -> str:
-        """Return which home region a region has on record; "" if it has none."""
-        table = self.table(f"{RECEIPTS} {region}")
-        found = Decoded(table, IDENTITY).get(HOME_KEY) if table else None
-        return found.home if isinstance(found, Claim) else ""
 
     def make_home(self, home: str) -> None:
         """Make the tables of a home region as far as there are none."""
