@@ -270,7 +270,9 @@ class Database:
             check_value(value)
         if values.keys() != plan.values:
             raise invalid(f"Expression attribute values unused or not defined: {values.keys() ^ plan.values}")
-        plan.check(values)
+        for name, allowed in plan.checks:
+            if not allowed(values[name]):
+                raise invalid(f"Incorrect operand type for operator or function: {values[name]}")
         return plan, values
 
     def _table(self, region: str, request: Request) -> Table:

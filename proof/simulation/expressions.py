@@ -1,18 +1,17 @@
 """DynamoDB's expressions, translated into Python: that is as quick as a condition written in Python.
 
-What no request of the functions has (most of DynamoDB's functions, `ADD`, a path into a document, a set, a fraction) is
-refused with NotImplementedError. What DynamoDB refuses is `invalid`.
+ministack knows the syntax of a condition, the reserved words, how values compare and what they take. What no request of
+the functions has (most of DynamoDB's functions, `ADD`, a path into a document, a set, a fraction) is refused with
+NotImplementedError. What DynamoDB refuses is `invalid`.
 """
 
 import ast
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.util import find_spec
-from math import nan
-from pathlib import Path
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from aws_client.service import ServiceError
@@ -22,40 +21,36 @@ Value = dict[str, Any]
 
 Item = dict[str, Value]
 
-DIGITS = 38
-"""Digits of a number."""
+MINISTACK: Any = import_module("ministack.services.dynamodb")
 
-KINDS = ("S", "N", "BOOL", "NULL", "L", "M", "B", "BS", "SS", "NS")
-_ORDERED = ("S", "N")
-OPERATORS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
-    "Eq": ("({0} == {1} is not None)", (KINDS, KINDS)),
-    "NotEq": ("(not {0} == {1} is not None)", (KINDS, KINDS)),
-    "Lt": ("(order({0}, {1}) < 0)", (_ORDERED, _ORDERED)),
-    "LtE": ("(order({0}, {1}) <= 0)", (_ORDERED, _ORDERED)),
-    "Gt": ("(order({0}, {1}) > 0)", (_ORDERED, _ORDERED)),
-    "GtE": ("(order({0}, {1}) >= 0)", (_ORDERED, _ORDERED)),
-    "attribute_exists": ("({0} is not None)", ((),)),
-    "attribute_not_exists": ("({0} is None)", ((),)),
-    "attribute_type": ("({1}['S'] in ({0} or ()))", (KINDS, ("S",))),
-    "Add": ("total({0}, {1}, 1)", (("N",), ("N",))),
-    "Sub": ("total({0}, {1}, -1)", (("N",), ("N",))),
+compare: Callable[[Value | None, str, Value | None], bool] = MINISTACK._compare_ddb
+"""Returns whether one value is below another one, or as the sign says."""
+
+size_of: Callable[[Mapping[str, Value]], int] = MINISTACK._item_size_bytes
+"""Returns the bytes of an item."""
+
+KINDS = frozenset(("S", "N", "BOOL", "NULL", "L", "M", "B", "BS", "SS", "NS"))
+_ANY, _ORDERED, _NUMBER, _NONE = (frozenset(kinds).issuperset for kinds in (KINDS, "SNB", "N", ""))
+OPERATORS: dict[str, tuple[str, tuple[Callable[[Value], bool], ...]]] = {
+    "=": ("({0} == {1} is not None)", (_ANY, _ANY)),
+    "<>": ("(not {0} == {1} is not None)", (_ANY, _ANY)),
+    **{sign: (f"compare({{0}}, {sign!r}, {{1}})", (_ORDERED, _ORDERED)) for sign in ("<", "<=", ">", ">=")},
+    "attribute_exists": ("({0} is not None)", (_NONE,)),
+    "attribute_not_exists": ("({0} is None)", (_NONE,)),
+    "attribute_type": ("({1}['S'] in ({0} or ()))", (_NONE, lambda value: value.get("S") in KINDS)),
+    "+": ("total({0}, {1}, 1)", (_NUMBER, _NUMBER)),
+    "-": ("total({0}, {1}, -1)", (_NUMBER, _NUMBER)),
 }
-"""An operator, as `ast` calls it, or a function → what it is in Python, and the types that a value may have, for each
-operand that is a value of the request."""
+"""An operator or a function → what it is in Python, and whether a value of the request may be an operand, for each."""
 
-_SIGNS = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_PYTHON = {**_SIGNS, "AND": "and", "OR": "or", "NOT": "not", "#": "n_", ":": "v_", "": "p_"}
-_DYNAMODB = {python: word for word, python in _PYTHON.items()}
-_TOKEN = re.compile(r"([#:]?)(\w+)|[<>=]+", re.ASCII)
-_TRANSLATED = re.compile(r"\b[nvp]_|==|!=|\b(?:and|or|not)\b", re.ASCII)
-_UNKNOWN = re.compile(
-    r"[^\w\s#:<>=(),+-] | [#:](?!\w)"
-    r"| (?<!\w)\(\s*\((?:[^()]|\([^()]*\))*\)\s*\)"  # redundant parentheses
-    r"| [+-][^,]*[+-]",  # DynamoDB adds two numbers at most
-    re.ASCII | re.IGNORECASE | re.VERBOSE,
-).search
+_WORD = r"([#:]\w+|[a-zA-Z]\w*)"
+_TEST = re.compile(
+    rf"\b(attribute_\w+)\s*\(\s*{_WORD}\s*(?:,\s*{_WORD}\s*)?\)|(?<![#:\w]){_WORD}\s*([<>=]+)\s*{_WORD}", re.ASCII
+)
+_JOINING = re.compile(r"(?:[\s()]|\b(?:AND|OR|NOT)\b)*", re.ASCII | re.IGNORECASE).fullmatch
 _SECTION = re.compile(r"(?<![#:\w])(SET|REMOVE)\s", re.ASCII | re.IGNORECASE)
-_NAME = re.compile(r"[a-zA-Z]\w*", re.ASCII).fullmatch
+_CHANGE = re.compile(rf"\s*{_WORD}\s*(?:=\s*{_WORD}\s*(?:([+-])\s*{_WORD}\s*)?)?", re.ASCII).fullmatch
+_PATH = re.compile(r"#\w+|[a-zA-Z]\w*", re.ASCII).fullmatch
 _REPLACING = re.compile(r"#(\w+) = :\1|attribute_not_exists\(#\w+\)", re.ASCII).fullmatch
 _PLAIN = re.compile(r"0|-?[1-9]\d{0,37}", re.ASCII).fullmatch
 
@@ -67,39 +62,14 @@ def invalid(message: str) -> ServiceError:
 
 def check_value(value: Value) -> None:
     """Raise `invalid` if a value is none, or NotImplementedError if it may not be what is stored."""
-    kind: str = next(iter(value)) if len(value) == 1 else ""
-    content: Any = value.get(kind)
-    if isinstance(content, str) and (kind == "S" or (kind == "N" and _PLAIN(content))):
+    if len(value) == 1 and (isinstance(value.get("S"), str) or _PLAIN(str(value.get("N")))):
         return
-    if kind == "L":
-        for element in value[kind]:
-            check_value(element)
-    elif kind in KINDS[4:] or (kind == "N" and isinstance(content, str) and not content.isalpha()):
+    if refused := MINISTACK._validate_attribute_value("", value):
+        raise invalid(json.loads(refused[2])["message"])
+    if not value.keys() <= {"BOOL", "NULL", "L"}:
         raise NotImplementedError(f"a value that no function writes: {value}")
-    elif kind not in ("BOOL", "NULL") or content not in (True, False) or (kind == "NULL" and not content):
-        raise invalid(f"Supplied AttributeValue is not a value of one supported datatype: {value}")
-
-
-def size_of(item: Mapping[str, Value]) -> int:
-    """Return the bytes of an item (DynamoDB guide, "DynamoDB item sizes and formats"). Numbers are rounded up."""
-    return sum([len(name.encode()) + _size(value) for name, value in item.items()])
-
-
-def _size(value: Value) -> int:
-    ((kind, content),) = value.items()
-    if kind == "L":
-        return 3 + sum(1 + _size(element) for element in content)
-    return len(content) // 2 + 2 if kind == "N" else len(content.encode()) if kind == "S" else 1
-
-
-def order(one: Value | None, other: Value | None) -> float:
-    """Return whether a value is below (-1), above (1) or equal to (0) another one; nan if they have no order."""
-    ((kind, here),), ((of, there),) = (one or {"": 0}).items(), (other or {"": 0}).items()
-    if kind == of == "N":
-        here, there = int(here), int(there)
-    elif not kind == of == "S":
-        return nan
-    return (here > there) - (here < there)
+    for element in value.get("L", ()):
+        check_value(element)
 
 
 def present(value: Value | None) -> Value:
@@ -114,135 +84,92 @@ def total(one: Value | None, other: Value | None, sign: int) -> Value:
     first, second = present(one).get("N"), present(other).get("N")
     if first is None or second is None:
         raise invalid("An operand in the update expression has an incorrect data type")
-    result = int(first) + sign * int(second)
-    if abs(result) >= 10**DIGITS:
-        if len(str(abs(result)).rstrip("0")) > DIGITS:
-            raise invalid(f"Attempting to store more than {DIGITS} significant digits in a Number")
-        raise NotImplementedError(f"a number of more than {DIGITS} digits, of which the last are zeros: {result}")
-    return {"N": str(result)}
-
-
-def typed(value: Value, kinds: tuple[str, ...]) -> None:
-    """Raise `invalid` if a value of the request has another type."""
-    if not value.keys() <= {*kinds}:
-        raise invalid(f"Incorrect operand type for operator or function: {value}; allowed: {', '.join(kinds)}")
-
-
-@cache
-def reserved() -> frozenset[str]:
-    """Return the words that need a `#name`: DynamoDB guide, "Reserved words in DynamoDB". The package moto has them."""
-    moto = find_spec("moto")
-    assert moto is not None
-    return frozenset((Path(moto.origin or "").parent / "dynamodb/parsing/reserved_keywords.txt").read_text().split())
+    result = str(int(first) + sign * int(second))
+    if not _PLAIN(result) and (refused := MINISTACK._number_error(result)):
+        raise invalid(refused)
+    return {"N": result}
 
 
 @dataclass
 class _Translation:
-    """Translates an expression into Python, in which `i` is the item, and `v` are the values of the request.
-
-    The words are marked first, so that Python parses it: `#a = :b AND c < d` becomes `n_a == v_b and p_c < p_d`.
-    """
+    """Translates an expression into Python, in which `i` is the item, and `v` are the values of the request."""
 
     _kind: str
     _text: str
     _names: Mapping[str, str]
-    used: set[str]
-    """Gets the names and values."""
-    checks: list[str]
-    """Gets what raises `invalid` if a value has a type that its place doesn't allow."""
+    checks: list[tuple[str, Callable[[Value], bool]]]
+    """Gets the values that must be of some type, each with whether it is."""
 
     def condition(self) -> list[tuple[str, str]]:
         """Return the tests that AND joins, each with its translation."""
-        tree, *others = self._parsed(self._text)
-        tests = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree, *others]
-        texts = [_TRANSLATED.sub(lambda found: _DYNAMODB[found[0]], ast.unparse(test)) for test in tests]
-        return [(text, self._test(test)) for text, test in zip(texts, tests, strict=True)]
+        error = MINISTACK._condition_syntax_error(self._text, self._kind)
+        if error or MINISTACK._check_redundant_parens(MINISTACK._tokenize(self._text)):
+            self._refuse()
+        if not _JOINING(_TEST.sub(" ", self._text)):
+            self._refuse()
+        found = [*_TEST.finditer(self._text)]
+        codes = [self._applied(each[1] or each[5], *filter(None, each.group(2, 3, 4, 6))) for each in found]
+        numbers = iter(range(len(found)))
+        joined = _TEST.sub(lambda _: f" t{next(numbers)} ", self._text).lower()
+        tree: Any = ast.parse(f"({joined})", mode="eval").body  # such as `t0 and (t1 or t2)`
+        parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
 
-    def changes(self) -> tuple[list[str], list[str]]:
-        """Return the attributes that an update changes, and the lines that change them in the item `new`."""
+        def filled(text: str, tests: Sequence[str]) -> str:
+            return re.sub(r"[tT](\d+)", lambda number: tests[int(number[1])], text)
+
+        texts = [ast.unparse(part) for part in parts]
+        return [(filled(text.upper(), [each[0] for each in found]), f"({filled(text, codes)})") for text in texts]
+
+    def changes(self) -> dict[str, str]:
+        """Return the attributes that an update changes, each with its new value in Python."""
         before, *parts = _SECTION.split(self._text)
-        sections, names, lines = [part.upper() for part in parts[::2]], list[str](), list[str]()
+        sections, names, values = [part.upper() for part in parts[::2]], list[str](), list[str]()
         for section, body in zip(sections, parts[1::2], strict=True):
-            for node in self._parsed(body):
-                match node:
-                    case ast.Compare(target, [ast.Eq()], [value]) if section == "SET":
-                        names.append(name := self._path(target))
-                        lines.append(f"new[{name!r}] = present({self._operand(value)})")
-                    case _:
-                        names.append(name := self._path(node))
-                        lines.append(f"new.pop({name!r}, None)" if section == "REMOVE" else self._refuse())
+            for path, value, sign, added in [
+                (_CHANGE(change) or self._refuse()).groups() for change in body.split(",")
+            ]:
+                if (section == "SET") != bool(value):
+                    self._refuse()
+                names.append(self._path(path))
+                new = (
+                    self._applied(sign, value, added)
+                    if sign
+                    else f"present({self._operand(value)})"
+                    if value
+                    else "None"
+                )
+                values.append(new)
         if before.strip() or not sections:
             self._refuse()
-        return self._distinct(names, sections), lines
+        self._distinct(sections)
+        return dict(zip(self._distinct(names), values, strict=True))
 
     def projected(self) -> list[str]:
         """Return the attributes that a projection names."""
-        return self._distinct([self._path(node) for node in self._parsed(self._text)])
+        return self._distinct([self._path(path.strip()) for path in self._text.split(",")])
 
-    def _test(self, node: ast.expr) -> str:
-        match node:
-            case ast.BoolOp(sign, tests):
-                return f"({(' and ' if isinstance(sign, ast.And) else ' or ').join(map(self._test, tests))})"
-            case ast.UnaryOp(ast.Not(), test):
-                return f"(not {self._test(test)})"
-            case ast.Compare(left, [sign], [right]):
-                return self._applied(type(sign).__name__, left, right)
-            case ast.Call(ast.Name(function), operands) if function.islower():
-                return self._applied(function[2:], *operands)
-            case _:
-                return self._refuse()
-
-    def _applied(self, operator: str, *nodes: ast.expr) -> str:
-        template, kinds = OPERATORS.get(operator, ("", ()))
-        operands = [self._operand(node) for node in nodes]
-        values = [operand for operand in operands if operand.startswith("v[")]
-        if len(operands) != len(kinds) or (operator == "attribute_type" and operands[-1] not in values):
+    def _applied(self, operator: str, *words: str) -> str:
+        template, allowed = OPERATORS.get(operator, ("", ()))
+        if len(words) != len(allowed) or (operator == "attribute_type" and words[1][0] != ":"):
             self._refuse()
-        if operands[0] in operands[1:] and operands[0].startswith("i.") and operator not in ("Add", "Sub"):
-            raise self._wrong(f"The first operand must be distinct from the remaining operands: {operands[0]}")
-        places = [(each, kind) for each, kind in zip(operands, kinds, strict=True) if each in values and kind != KINDS]
-        self.checks += [f"typed({each}, {kind})" for each, kind in places]
-        if operator == "attribute_type":
-            self.checks.append(f"typed({{{operands[1]}['S']: 0}}, KINDS)")
+        operands = [self._operand(word) for word in words]
+        if operands[0] in operands[1:] and operands[0].startswith("i.") and operator not in ("+", "-"):
+            raise self._wrong(f"The first operand must be distinct from the remaining operands: {words}")
+        self.checks += [each for each in zip(words, allowed, strict=True) if each[0][0] == ":" and each[1] != _ANY]
         return template.format(*operands)
 
-    def _operand(self, node: ast.expr) -> str:
-        match node:
-            case ast.Name(word) if word.startswith("v_"):
-                self.used.add(f":{word[2:]}")
-                return f"v[':{word[2:]}']"
-            case ast.BinOp(left, sign, right) if self._kind == "UpdateExpression":
-                return self._applied(type(sign).__name__, left, right)
-            case _:
-                return f"i.get({self._path(node)!r})"
+    def _operand(self, word: str) -> str:
+        return f"v[{word!r}]" if word[0] == ":" else f"i.get({self._path(word)!r})"
 
-    def _path(self, node: ast.expr) -> str:
-        mark, word = (node.id[:2], node.id[2:]) if isinstance(node, ast.Name) else ("", "")
-        if mark == "n_":
-            self.used.add(f"#{word}")
-            if f"#{word}" not in self._names:
-                raise self._wrong(f"An expression attribute name is not defined; attribute name: #{word}")
-            return self._names[f"#{word}"]
-        if word.upper() in reserved():
+    def _path(self, word: str) -> str:
+        if word.upper() in MINISTACK.AWS_KEYWORDS:
             raise self._wrong(f"Attribute name is a reserved keyword; reserved keyword: {word}")
-        return word if mark == "p_" and _NAME(word) else self._refuse()
+        return self._names.get(word, word) if _PATH(word) else self._refuse()
 
-    def _parsed(self, text: str) -> list[ast.expr]:
-        """Return the parts that commas separate."""
-
-        def translated(found: re.Match[str]) -> str:
-            return _PYTHON.get(found[0].upper()) or (f"{_PYTHON[found[1]]}{found[2]}" if found[2] else "?")
-
-        with suppress(SyntaxError):
-            tree: Any = ast.parse(f"({_TOKEN.sub(translated, text)},)", mode="eval").body
-            if not _UNKNOWN(text):
-                return tree.elts
-        return self._refuse()
-
-    def _distinct(self, names: list[str], sections: Sequence[str] = ()) -> list[str]:
-        if len({*names}) < len(names) or len({*sections}) < len(sections):
+    def _distinct(self, words: list[str]) -> list[str]:
+        if len({*words}) < len(words):
             raise self._wrong("Two document paths overlap with each other, or a section is used more than once")
-        return names
+        return words
 
     def _refuse(self) -> Any:
         raise NotImplementedError(f"{self._kind}: {self._text!r}")
@@ -258,11 +185,12 @@ class Expressions(NamedTuple):
     """Returns whether the condition holds for an item and the request's values."""
     change: Callable[[Item, Item], Item]
     """Returns the item after the update."""
-    check: Callable[[Item], None]
-    """Raises `invalid` if a value has a type that its place doesn't allow."""
+    checks: Sequence[tuple[str, Callable[[Value], bool]]]
+    """Values whose type must be one that their place allows, each with whether it is."""
     tests: frozenset[str]
     """What AND joins in the condition. Those of a replacement are one, `unchanged`."""
     values: frozenset[str]
+    """The names that stand for values, and those that stand for nothing."""
     names: Sequence[str]
     """The attributes that are projected or changed."""
 
@@ -276,24 +204,20 @@ def translated(
     without: frozenset[str],
 ) -> Expressions:
     """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`."""
-    known, used, checks = dict[str, str](names), set[str](), list[str]()
+    known, checks = dict[str, str](names), list[tuple[str, Callable[[Value], bool]]]()
+    used = {*re.findall(r"[#:]\w+", f"{condition} {update} {projection}", re.ASCII)}
+    if known.keys() - used:
+        raise invalid(f"Value provided in ExpressionAttributeNames unused in expressions: {known.keys() - used}")
 
     def translation(kind: str, text: str) -> _Translation:
-        return _Translation(kind, text, known, used, checks)
+        return _Translation(kind, text, known, checks)
 
     tested = [] if condition is None else translation("ConditionExpression", condition).condition()
     named = [("unchanged" if _REPLACING(text) else text, test) for text, test in tested]
-    changed, lines = ([], []) if update is None else translation("UpdateExpression", update).changes()
-    if projection is not None:
-        changed = translation("ProjectionExpression", projection).projected()
-    if known.keys() - used:
-        raise invalid(f"Value provided in ExpressionAttributeNames unused in expressions: {known.keys() - used}")
+    changes = {} if update is None else translation("UpdateExpression", update).changes()
     tests = " and ".join(test for name, test in named if name not in without) or "True"
-    source = [
-        *(f"def test(i, v): return {tests}", "def check(v):", *(f" {check}" for check in checks), " return"),
-        *("def change(i, v):", " new = i.copy()", *(f" {line}" for line in lines), " return new"),
-    ]
-    made: dict[str, Any] = {}
-    exec("\n".join(source), globals(), made)  # noqa: S102 (made from what is known)
-    names_of_tests, values = frozenset(name for name, _ in named), frozenset(used - known.keys())
-    return Expressions(**made, tests=names_of_tests, values=values, names=changed)
+    changed = ", ".join(f"{name!r}: {value}" for name, value in changes.items())
+    source = f"lambda i, v: {tests}, lambda i, v: {{n: a for n, a in {{**i, {changed}}}.items() if a}}"
+    paths = [*changes] if projection is None else translation("ProjectionExpression", projection).projected()
+    texts, values = frozenset(name for name, _ in named), frozenset(used - known.keys())
+    return Expressions(*eval(source), checks, texts, values, paths)  # noqa: S307 (made from what is known)
