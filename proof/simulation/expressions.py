@@ -5,11 +5,10 @@ the functions has (most of DynamoDB's functions, `ADD`, a path into a document, 
 NotImplementedError. What DynamoDB refuses is `invalid`.
 """
 
-import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -31,23 +30,29 @@ size_of: Callable[[Mapping[str, Value]], int] = MINISTACK._item_size_bytes
 
 KINDS = frozenset(("S", "N", "BOOL", "NULL", "L", "M", "B", "BS", "SS", "NS"))
 _ANY, _ORDERED, _NUMBER, _NONE = (frozenset(kinds).issuperset for kinds in (KINDS, "SNB", "N", ""))
-OPERATORS: dict[str, tuple[str, tuple[Callable[[Value], bool], ...]]] = {
+_Allowed = Callable[[Value], bool]
+"""Returns whether a value of the request may be in a place."""
+
+OPERATORS: dict[str, tuple[str, tuple[_Allowed, ...]]] = {
     "=": ("({0} == {1} is not None)", (_ANY, _ANY)),
     "<>": ("(not {0} == {1} is not None)", (_ANY, _ANY)),
     **{sign: (f"compare({{0}}, {sign!r}, {{1}})", (_ORDERED, _ORDERED)) for sign in ("<", "<=", ">", ">=")},
     "attribute_exists": ("({0} is not None)", (_NONE,)),
     "attribute_not_exists": ("({0} is None)", (_NONE,)),
     "attribute_type": ("({1}['S'] in ({0} or ()))", (_NONE, lambda value: value.get("S") in KINDS)),
-    "+": ("total({0}, {1}, 1)", (_NUMBER, _NUMBER)),
-    "-": ("total({0}, {1}, -1)", (_NUMBER, _NUMBER)),
+    "SET": ("present({0})", (_ANY,)),
+    "SET+": ("total({0}, {1}, 1)", (_NUMBER, _NUMBER)),
+    "SET-": ("total({0}, {1}, -1)", (_NUMBER, _NUMBER)),
+    "REMOVE": ("None", ()),
 }
-"""An operator or a function → what it is in Python, and whether a value of the request may be an operand, for each."""
+"""A test, or what an update does → what it is in Python, and what is allowed as each operand."""
 
 _WORD = r"([#:]\w+|[a-zA-Z]\w*)"
-_TEST = re.compile(
-    rf"\b(attribute_\w+)\s*\(\s*{_WORD}\s*(?:,\s*{_WORD}\s*)?\)|(?<![#:\w]){_WORD}\s*([<>=]+)\s*{_WORD}", re.ASCII
+_TOKEN = re.compile(
+    rf"(?<![#:\w])(?:(attribute_\w+)\s*\(\s*{_WORD}\s*(?:,\s*(:\w+)\s*)?\)|{_WORD}\s*([<>=]+)\s*{_WORD}|(AND|OR|NOT)\b)",
+    re.ASCII | re.IGNORECASE,
 )
-_JOINING = re.compile(r"(?:[\s()]|\b(?:AND|OR|NOT)\b)*", re.ASCII | re.IGNORECASE).fullmatch
+_AND = re.compile(r"\s+AND\s+", re.IGNORECASE)
 _SECTION = re.compile(r"(?<![#:\w])(SET|REMOVE)\s", re.ASCII | re.IGNORECASE)
 _CHANGE = re.compile(rf"\s*{_WORD}\s*(?:=\s*{_WORD}\s*(?:([+-])\s*{_WORD}\s*)?)?", re.ASCII).fullmatch
 _PATH = re.compile(r"#\w+|[a-zA-Z]\w*", re.ASCII).fullmatch
@@ -90,92 +95,70 @@ def total(one: Value | None, other: Value | None, sign: int) -> Value:
     return {"N": result}
 
 
+def refuse(text: str) -> Any:
+    """Raise NotImplementedError for an expression that isn't known here."""
+    raise NotImplementedError(f"Expression: {text!r}")
+
+
+def distinct(words: list[str]) -> list[str]:
+    """Return the sections or the attributes of an expression, or raise `invalid` if it has one twice."""
+    if len({*words}) < len(words):
+        raise invalid(f"Two document paths overlap with each other, or a section is used more than once: {words}")
+    return words
+
+
 @dataclass
 class _Translation:
-    """Translates an expression into Python, in which `i` is the item, and `v` are the values of the request."""
+    """Translates expressions into Python, in which `i` is the item, and `v` are the values of the request."""
 
-    _kind: str
-    _text: str
     _names: Mapping[str, str]
-    checks: list[tuple[str, Callable[[Value], bool]]]
-    """Gets the values that must be of some type, each with whether it is."""
+    checks: list[tuple[str, _Allowed]] = field(default_factory=list[tuple[str, _Allowed]])
+    """Gets the values of the request, each with what is allowed in its place."""
 
-    def condition(self) -> list[tuple[str, str]]:
-        """Return the tests that AND joins, each with its translation."""
-        error = MINISTACK._condition_syntax_error(self._text, self._kind)
-        if error or MINISTACK._check_redundant_parens(MINISTACK._tokenize(self._text)):
-            self._refuse()
-        if not _JOINING(_TEST.sub(" ", self._text)):
-            self._refuse()
-        found = [*_TEST.finditer(self._text)]
-        codes = [self._applied(each[1] or each[5], *filter(None, each.group(2, 3, 4, 6))) for each in found]
-        numbers = iter(range(len(found)))
-        joined = _TEST.sub(lambda _: f" t{next(numbers)} ", self._text).lower()
-        tree: Any = ast.parse(f"({joined})", mode="eval").body  # such as `t0 and (t1 or t2)`
-        parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    def condition(self, text: str) -> list[tuple[str, str]]:
+        """Return the tests that AND joins, each with its translation. With OR or parentheses, it is one test."""
+        wrong = MINISTACK._condition_syntax_error(text, "") or MINISTACK._check_redundant_parens(
+            MINISTACK._tokenize(text)
+        )
+        rest = _TOKEN.sub("", text)
+        if wrong or not {*rest} <= {*" ()"}:
+            refuse(text)
+        one = "(" in rest or re.search(r"\bOR\b", text, re.IGNORECASE)
+        return [(test, f"({_TOKEN.sub(self._test, test)})") for test in ([text] if one else _AND.split(text))]
 
-        def filled(text: str, tests: Sequence[str]) -> str:
-            return re.sub(r"[tT](\d+)", lambda number: tests[int(number[1])], text)
-
-        texts = [ast.unparse(part) for part in parts]
-        return [(filled(text.upper(), [each[0] for each in found]), f"({filled(text, codes)})") for text in texts]
-
-    def changes(self) -> dict[str, str]:
+    def changes(self, text: str) -> list[tuple[str, str]]:
         """Return the attributes that an update changes, each with its new value in Python."""
-        before, *parts = _SECTION.split(self._text)
-        sections, names, values = [part.upper() for part in parts[::2]], list[str](), list[str]()
-        for section, body in zip(sections, parts[1::2], strict=True):
+        before, *parts = _SECTION.split(text)
+        if before.strip() or not parts:
+            refuse(text)
+        changes = list[tuple[str, str]]()
+        for section, body in zip(distinct([part.upper() for part in parts[::2]]), parts[1::2], strict=True):
             for path, value, sign, added in [
-                (_CHANGE(change) or self._refuse()).groups() for change in body.split(",")
+                (_CHANGE(change) or refuse(text)).groups("") for change in body.split(",")
             ]:
-                if (section == "SET") != bool(value):
-                    self._refuse()
-                names.append(self._path(path))
-                new = (
-                    self._applied(sign, value, added)
-                    if sign
-                    else f"present({self._operand(value)})"
-                    if value
-                    else "None"
-                )
-                values.append(new)
-        if before.strip() or not sections:
-            self._refuse()
-        self._distinct(sections)
-        return dict(zip(self._distinct(names), values, strict=True))
+                changes.append((self.path(path), self._applied(section + sign, value, added)))
+        return changes
 
-    def projected(self) -> list[str]:
-        """Return the attributes that a projection names."""
-        return self._distinct([self._path(path.strip()) for path in self._text.split(",")])
-
-    def _applied(self, operator: str, *words: str) -> str:
-        template, allowed = OPERATORS.get(operator, ("", ()))
-        if len(words) != len(allowed) or (operator == "attribute_type" and words[1][0] != ":"):
-            self._refuse()
-        operands = [self._operand(word) for word in words]
-        if operands[0] in operands[1:] and operands[0].startswith("i.") and operator not in ("+", "-"):
-            raise self._wrong(f"The first operand must be distinct from the remaining operands: {words}")
-        self.checks += [each for each in zip(words, allowed, strict=True) if each[0][0] == ":" and each[1] != _ANY]
-        return template.format(*operands)
-
-    def _operand(self, word: str) -> str:
-        return f"v[{word!r}]" if word[0] == ":" else f"i.get({self._path(word)!r})"
-
-    def _path(self, word: str) -> str:
+    def path(self, word: str) -> str:
+        """Return the attribute that a word of an expression stands for."""
         if word.upper() in MINISTACK.AWS_KEYWORDS:
-            raise self._wrong(f"Attribute name is a reserved keyword; reserved keyword: {word}")
-        return self._names.get(word, word) if _PATH(word) else self._refuse()
+            raise invalid(f"Attribute name is a reserved keyword; reserved keyword: {word}")
+        return self._names.get(word, word) if _PATH(word) else refuse(word)
 
-    def _distinct(self, words: list[str]) -> list[str]:
-        if len({*words}) < len(words):
-            raise self._wrong("Two document paths overlap with each other, or a section is used more than once")
-        return words
+    def _test(self, found: re.Match[str]) -> str:
+        function, path, kind, left, sign, right, joining = found.groups("")
+        return joining.lower() or self._applied(function or sign, path or left, kind or right)
 
-    def _refuse(self) -> Any:
-        raise NotImplementedError(f"{self._kind}: {self._text!r}")
-
-    def _wrong(self, message: str) -> ServiceError:
-        return invalid(f"Invalid {self._kind}: {message}")
+    def _applied(self, operator: str, *operands: str) -> str:
+        words = [word for word in operands if word]
+        template, allowed = OPERATORS.get(operator, ("", (_NONE,) * 3))
+        if len(words) != len(allowed):
+            refuse(f"{operator} {words}")
+        self.checks += [(word, each) for word, each in zip(words, allowed, strict=True) if word.startswith(":")]
+        values = [f"v[{word!r}]" if word.startswith(":") else f"i.get({self.path(word)!r})" for word in words]
+        if len({*values}) < len(values) and values[0].startswith("i.") and "SET" not in operator:
+            raise invalid(f"The first operand must be distinct from the remaining operands: {words}")
+        return template.format(*values)
 
 
 class Expressions(NamedTuple):
@@ -185,8 +168,8 @@ class Expressions(NamedTuple):
     """Returns whether the condition holds for an item and the request's values."""
     change: Callable[[Item, Item], Item]
     """Returns the item after the update."""
-    checks: Sequence[tuple[str, Callable[[Value], bool]]]
-    """Values whose type must be one that their place allows, each with whether it is."""
+    checks: Sequence[tuple[str, _Allowed]]
+    """The values of the request, each with what is allowed in its place."""
     tests: frozenset[str]
     """What AND joins in the condition. Those of a replacement are one, `unchanged`."""
     values: frozenset[str]
@@ -204,20 +187,21 @@ def translated(
     without: frozenset[str],
 ) -> Expressions:
     """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`."""
-    known, checks = dict[str, str](names), list[tuple[str, Callable[[Value], bool]]]()
+    known, translation = dict(names), _Translation(dict(names))
     used = {*re.findall(r"[#:]\w+", f"{condition} {update} {projection}", re.ASCII)}
     if known.keys() - used:
         raise invalid(f"Value provided in ExpressionAttributeNames unused in expressions: {known.keys() - used}")
-
-    def translation(kind: str, text: str) -> _Translation:
-        return _Translation(kind, text, known, checks)
-
-    tested = [] if condition is None else translation("ConditionExpression", condition).condition()
+    tested = [] if condition is None else translation.condition(condition)
     named = [("unchanged" if _REPLACING(text) else text, test) for text, test in tested]
-    changes = {} if update is None else translation("UpdateExpression", update).changes()
     tests = " and ".join(test for name, test in named if name not in without) or "True"
-    changed = ", ".join(f"{name!r}: {value}" for name, value in changes.items())
+    changes = [] if update is None else translation.changes(update)
+    changed = ", ".join(f"{name!r}: {value}" for name, value in changes)
     source = f"lambda i, v: {tests}, lambda i, v: {{n: a for n, a in {{**i, {changed}}}.items() if a}}"
-    paths = [*changes] if projection is None else translation("ProjectionExpression", projection).projected()
-    texts, values = frozenset(name for name, _ in named), frozenset(used - known.keys())
-    return Expressions(*eval(source), checks, texts, values, paths)  # noqa: S307 (made from what is known)
+    projected = [] if projection is None else [translation.path(path.strip()) for path in projection.split(",")]
+    return Expressions(
+        *eval(source),  # noqa: S307 (made from what is known)
+        checks=translation.checks,
+        tests=frozenset(name for name, _ in named),
+        values=frozenset(used - known.keys()),
+        names=distinct(projected or [name for name, _ in changes]),
+    )
