@@ -12,7 +12,6 @@ from binascii import crc32
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from marshal import dumps
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -21,8 +20,8 @@ from aws_client.service import DynamoDB, ServiceError
 from proof.simulation.expressions import Expressions, Item, check_value, invalid, size_of, translated
 
 Request = Mapping[str, Any]
-_Outcome = Callable[[int], tuple[Item | None, Item | None]]
-"""Returns an item before a write and after it, or raises. It takes so many times the units of a write."""
+_Outcome = Callable[[], tuple[Item | None, Item | None]]
+"""Returns an item before a write and after it, or raises."""
 
 MAX_ITEM, MAX_KEY = 400 * 1024, 2048
 """Bytes (DynamoDB guide, "Constraints in DynamoDB")."""
@@ -121,7 +120,8 @@ class Database:
     reads: float = 0
     writes: int = 0
     tables: dict[tuple[str, str], Table] = field(default_factory=dict[tuple[str, str], Table])
-    _met: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict[tuple[str, str], frozenset[str]])
+    conditions: set[Condition] = field(default_factory=set[Condition])
+    """All conditions that writes have had so far."""
     _done: dict[str, Any] = field(default_factory=dict[str, Any])
     _created: int = 0
 
@@ -135,10 +135,6 @@ class Database:
         """Return the client of a region."""
         return Client(self, region)
 
-    def conditions(self) -> list[Condition]:
-        """Return all conditions that writes have had so far."""
-        return sorted({Condition(write, test) for (write, _), tests in self._met.items() for test in tests})
-
     def call(self, region: str, operation: str, request: Request | bytes) -> dict[str, Any]:
         """Call an operation in a region, as `DynamoDB.call` does. What it returns must not be changed.
 
@@ -150,33 +146,34 @@ class Database:
         with _ONE_AT_A_TIME:
             try:
                 _check(operation, document)
+                if operation in READS:
+                    return READS[operation](self, self._table(region, document), document)
                 if operation == "TransactWriteItems":
                     return self._transact(region, document)
-                return CALLS.get(operation, Database._write)(self, self._table(region, document), operation, document)
+                return self._write(region, operation, document)
             except ServiceError as error:
                 error.operation = operation
                 raise
 
-    def _describe(self, table: Table, _: str, request: Request) -> dict[str, Any]:
+    def _describe(self, table: Table, request: Request) -> dict[str, Any]:
         described = {"TableName": request["TableName"], "TableStatus": "ACTIVE", "TableId": table.id}
         return {"Table": described | ({"LatestStreamLabel": table.stream} if table.stream else {})}
 
-    def _get(self, table: Table, _: str, request: Request) -> dict[str, Any]:
-        plan = self._plan(request)[0] if "ProjectionExpression" in request else None
+    def _get(self, table: Table, request: Request) -> dict[str, Any]:
+        plan, _ = self._plan(request)
         item = table.items.get(table.key_of(request["Key"]))
         self._read(request, [] if item is None else [item])
         return {} if item is None else {"Item": _projected(item, plan)}
 
-    def _scan(self, table: Table, _: str, request: Request) -> dict[str, Any]:
+    def _scan(self, table: Table, request: Request) -> dict[str, Any]:
         plan, values = self._plan({**request, "ConditionExpression": request.get("FilterExpression")})
         after = _place(table.key_of(request["ExclusiveStartKey"])) if "ExclusiveStartKey" in request else (-1, "")
         if request.get("Limit", 1) < 1:
             raise invalid("Limit must be greater than or equal to 1")
         scanned, size, more = list[Item](), 0, dict[str, Any]()
-        large = len(dumps(table.items, 2)) > PAGE  # it is quick, and larger
         for place in sorted(place for place in map(_place, table.items) if place > after):
             scanned.append(table.items[place[1]])
-            size += size_of(scanned[-1]) if large else 0
+            size += size_of(scanned[-1])
             if len(scanned) == request.get("Limit") or size >= PAGE:
                 more = {"LastEvaluatedKey": {table.key: {"S": place[1]}}}
                 break
@@ -184,16 +181,19 @@ class Database:
         found = [_projected(item, plan) for item in scanned if plan.test(item, values)]
         return {"Items": found, "Count": len(found), "ScannedCount": len(scanned), **more}
 
-    def _write(self, table: Table, operation: str, request: Request) -> dict[str, Any]:
+    def _write(self, region: str, operation: str, request: Request) -> dict[str, Any]:
         returned = request.get("ReturnValues", "NONE")
         if returned not in RETURNED.get(operation, ()):
             raise NotImplementedError(f"{operation} with ReturnValues {returned}")
-        key, _, outcome = self._prepared(table, operation[:-4], request)
-        before, after = outcome(1)
+        table, key, outcome = self._prepared(region, operation.removesuffix("Item"), request)
+        before, after = outcome()
         _store(table, key, after)
-        found, old = after or {}, before or {}
-        updated = {name: value for name, value in found.items() if old.get(name) != value and name != table.key}
-        attributes = {"ALL_OLD": old, "ALL_NEW": found, "UPDATED_NEW": updated}.get(returned)
+        updated = {
+            name: value
+            for name, value in (after or {}).items()
+            if name != table.key and (before or {}).get(name) != value
+        }
+        attributes = {"ALL_OLD": before, "ALL_NEW": after, "UPDATED_NEW": updated}.get(returned)
         return {"Attributes": attributes} if attributes else {}
 
     def _transact(self, region: str, request: Request) -> dict[str, Any]:
@@ -203,24 +203,22 @@ class Database:
                 return {}
             raise ServiceError(400, "IdempotentParameterMismatchException", "another request had this token")
         parts = [part for item in items for part in item.items()]
-        writes: list[tuple[Table, str, Expressions, _Outcome]] = []
         for kind, each in parts:
             _check(kind, each)
-            table = self._table(region, each)
-            writes.append((table, *self._prepared(table, kind, each)))
-        if not 1 <= len({(id(table), key) for table, key, _, _ in writes}) == len(writes) <= MAX_WRITES:
+        writes = [self._prepared(region, kind, each, 2) for kind, each in parts]
+        if not 1 <= len({(id(table), key) for table, key, _ in writes}) == len(writes) <= MAX_WRITES:
             raise invalid("Transaction request cannot include multiple operations on one item, or more than 100")
         reasons, after = list[str](), list[Item | None]()
         for *_, outcome in writes:
             try:
-                after.append(outcome(2)[1])
+                after.append(outcome()[1])
                 reasons.append("None")
             except ServiceError as error:
                 reasons.append("ValidationError" if error.code == "ValidationException" else "ConditionalCheckFailed")
         if len(after) < len(writes):
             message = "Transaction cancelled, please refer cancellation reasons for specific reasons"
             raise ServiceError(400, "TransactionCanceledException", f"{message} [{', '.join(reasons)}]", None, reasons)
-        for (table, key, _, _), item in zip(writes, after, strict=True):
+        for (table, key, _), item in zip(writes, after, strict=True):
             _store(table, key, item)
         if token:
             self._done[token] = items
@@ -228,15 +226,16 @@ class Database:
                 del self._done[next(iter(self._done))]
         return {}
 
-    def _prepared(self, table: Table, kind: str, request: Request) -> tuple[str, Expressions, _Outcome]:
-        """Return a write's key and plan, and a function that returns the item before and after it, or raises."""
+    def _prepared(self, region: str, kind: str, request: Request, times: int = 1) -> tuple[Table, str, _Outcome]:
+        """Return where a write is, and what carries it out. It takes so many times the units of a write."""
+        table = self._table(region, request)
         plan, values = self._plan(request, kind)
         put = {**request.get("Item", {})}
         for value in put.values():
             check_value(value)
         key = table.key_of({table.key: put.get(table.key, {})} if kind == "Put" else request["Key"])
 
-        def outcome(times: int) -> tuple[Item | None, Item | None]:
+        def outcome() -> tuple[Item | None, Item | None]:
             before = table.items.get(key)
             after = put or before or {table.key: {"S": key}}
             held = plan.test(before or {}, values)
@@ -247,13 +246,13 @@ class Database:
             if not held:
                 item = before if request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" else None
                 raise ServiceError(400, "ConditionalCheckFailedException", "The conditional request failed", item)
-            if (len(dumps(after, 2)) > MAX_ITEM < size_of(after)) or "" in after:  # the first is quick, and larger
+            if size_of(after) > MAX_ITEM or "" in after:
                 raise invalid("Item size has exceeded the maximum allowed size, or an attribute has no name")
             if kind == "Update" and table.key in plan.names:
                 raise invalid(f"Cannot update attribute {table.key}. This attribute is part of the key")
             return before, None if kind == "Delete" or (kind == "ConditionCheck" and before is None) else after
 
-        return key, plan, outcome
+        return table, key, outcome
 
     def _plan(self, request: Request, write: str = "") -> tuple[Expressions, Item]:
         condition, label = request.get("ConditionExpression"), ""
@@ -265,14 +264,13 @@ class Database:
         change, projection = request.get("UpdateExpression"), request.get("ProjectionExpression")
         plan = translated(condition, change, projection, tuple(names.items()), without)
         if label:
-            self._met[label, condition or ""] = plan.tests
+            self.conditions.update(Condition(label, test) for test in plan.tests)
         for value in values.values():
             check_value(value)
-        if values.keys() != plan.values:
-            raise invalid(f"Expression attribute values unused or not defined: {values.keys() ^ plan.values}")
-        for name, allowed in plan.checks:
-            if not allowed(values[name]):
-                raise invalid(f"Incorrect operand type for operator or function: {values[name]}")
+        if values.keys() != plan.places.keys():
+            raise invalid(f"Expression attribute values unused or not defined: {values.keys() ^ plan.places.keys()}")
+        if not all(allows(values[name]) for name, places in plan.places.items() for allows in places):
+            raise invalid(f"Incorrect operand type for operator or function: {values}")
         return plan, values
 
     def _table(self, region: str, request: Request) -> Table:
@@ -286,7 +284,7 @@ class Database:
             self.reads += units if request.get("ConsistentRead") else units / 2
 
 
-CALLS = {"GetItem": Database._get, "Scan": Database._scan, "DescribeTable": Database._describe}
+READS = {"GetItem": Database._get, "Scan": Database._scan, "DescribeTable": Database._describe}
 """What carries out the operations that write nothing."""
 
 
@@ -311,8 +309,8 @@ def _check(operation: str, request: Request) -> None:
         raise invalid("ExpressionAttributeNames or ExpressionAttributeValues must not be empty")
 
 
-def _projected(item: Item, plan: Expressions | None) -> Item:
-    return item if plan is None or not plan.names else {name: item[name] for name in plan.names if name in item}
+def _projected(item: Item, plan: Expressions) -> Item:
+    return {name: item[name] for name in plan.names if name in item} if plan.names else item
 
 
 def _store(table: Table, key: str, item: Item | None) -> None:

@@ -112,8 +112,8 @@ class _Translation:
     """Translates expressions into Python, in which `i` is the item, and `v` are the values of the request."""
 
     _names: Mapping[str, str]
-    checks: list[tuple[str, _Allowed]] = field(default_factory=list[tuple[str, _Allowed]])
-    """Gets the values of the request, each with what is allowed in its place."""
+    places: dict[str, list[_Allowed]] = field(default_factory=dict[str, list[_Allowed]])
+    """Gets the values of the request, each with what is allowed in its places."""
 
     def condition(self, text: str) -> list[tuple[str, str]]:
         """Return the tests that AND joins, each with its translation. With OR or parentheses, it is one test."""
@@ -154,7 +154,9 @@ class _Translation:
         template, allowed = OPERATORS.get(operator, ("", (_NONE,) * 3))
         if len(words) != len(allowed):
             refuse(f"{operator} {words}")
-        self.checks += [(word, each) for word, each in zip(words, allowed, strict=True) if word.startswith(":")]
+        for word, each in zip(words, allowed, strict=True):
+            if word.startswith(":"):
+                self.places.setdefault(word, []).append(each)
         values = [f"v[{word!r}]" if word.startswith(":") else f"i.get({self.path(word)!r})" for word in words]
         if len({*values}) < len(values) and values[0].startswith("i.") and "SET" not in operator:
             raise invalid(f"The first operand must be distinct from the remaining operands: {words}")
@@ -168,12 +170,10 @@ class Expressions(NamedTuple):
     """Returns whether the condition holds for an item and the request's values."""
     change: Callable[[Item, Item], Item]
     """Returns the item after the update."""
-    checks: Sequence[tuple[str, _Allowed]]
-    """The values of the request, each with what is allowed in its place."""
+    places: Mapping[str, Sequence[_Allowed]]
+    """The values of the request, each with what is allowed in its places."""
     tests: frozenset[str]
     """What AND joins in the condition. Those of a replacement are one, `unchanged`."""
-    values: frozenset[str]
-    """The names that stand for values, and those that stand for nothing."""
     names: Sequence[str]
     """The attributes that are projected or changed."""
 
@@ -188,9 +188,8 @@ def translated(
 ) -> Expressions:
     """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`."""
     known, translation = dict(names), _Translation(dict(names))
-    used = {*re.findall(r"[#:]\w+", f"{condition} {update} {projection}", re.ASCII)}
-    if known.keys() - used:
-        raise invalid(f"Value provided in ExpressionAttributeNames unused in expressions: {known.keys() - used}")
+    if wrong := known.keys() ^ {*re.findall(r"#\w+", f"{condition} {update} {projection}", re.ASCII)}:
+        raise invalid(f"Expression attribute names unused or not defined: {wrong}")
     tested = [] if condition is None else translation.condition(condition)
     named = [("unchanged" if _REPLACING(text) else text, test) for text, test in tested]
     tests = " and ".join(test for name, test in named if name not in without) or "True"
@@ -200,8 +199,7 @@ def translated(
     projected = [] if projection is None else [translation.path(path.strip()) for path in projection.split(",")]
     return Expressions(
         *eval(source),  # noqa: S307 (made from what is known)
-        checks=translation.checks,
+        places=translation.places,
         tests=frozenset(name for name, _ in named),
-        values=frozenset(used - known.keys()),
         names=distinct(projected or [name for name, _ in changes]),
     )

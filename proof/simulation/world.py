@@ -222,8 +222,8 @@ class World:
 
     def conditions(self) -> set[str]:
         """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
-        tests = self.database.conditions()
-        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in tests}
+        met = self.database.conditions
+        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in met}
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""
