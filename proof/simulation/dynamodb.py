@@ -4,7 +4,11 @@ It takes the requests of `aws_client.service.DynamoDB`, and has DynamoDB's answe
 it with DynamoDB Local. What it doesn't know (an operation, a parameter, part of an expression) it refuses with
 NotImplementedError. Every read is consistent, nothing is throttled, and no transaction meets another one.
 
-Every test that a write depends on can be taken out, to see whether it is needed: see `Condition`.
+Every test that a write depends on can be taken out, to see whether it is needed. It is called by what writes, and by
+what is tested, such as `Mint: issued < ceiling`. What writes is the database's `label`, or the kind of write and the
+table, and a check has ` check of <table>` behind it. What is tested is one of the tests that AND joins. A replacement
+tests every attribute (`#name = :name`), or that there is none (`attribute_not_exists(#name)`): all of these are one
+test, `unchanged`.
 """
 
 import json
@@ -12,16 +16,15 @@ from binascii import crc32
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from aws_client.service import DynamoDB, ServiceError
 
 from proof.simulation.expressions import Expressions, Item, check_value, invalid, size_of, translated
 
 Request = Mapping[str, Any]
-_Outcome = Callable[[], tuple[Item | None, Item | None]]
-"""Returns an item before a write and after it, or raises."""
 
 MAX_ITEM, MAX_KEY = 400 * 1024, 2048
 """Bytes (DynamoDB guide, "Constraints in DynamoDB")."""
@@ -61,19 +64,6 @@ _ONE_AT_A_TIME = Lock()
 """A call is carried out as a whole, whatever other threads call."""
 
 
-class Condition(NamedTuple):
-    """What a write tests: one of the tests that AND joins.
-
-    A replacement tests every attribute (`#name = :name`), or that there is none (`attribute_not_exists(#name)`). All of
-    these are one test, `unchanged`.
-    """
-
-    write: str
-    """What writes: the database's `label`, or the kind of write and the table. A check has ` check of <table>` behind
-    it."""
-    test: str
-
-
 _loaded = lru_cache(maxsize=20_000)(json.loads)
 
 
@@ -103,25 +93,29 @@ class Table:
         return found
 
 
+_Prepared = tuple[Table, str, Expressions, Callable[[], tuple[Item | None, Item | None]]]
+"""A write's table, its key, its plan, and what returns the item before it and after it, or raises."""
+
+
 @dataclass
 class Database:
     """The tables of all regions, by region and name. `create` creates one; what is taken out of `tables` is deleted.
 
-    Conditions that are `without` always hold. `label` says what writes: whoever calls may set it before each call.
+    Tests that are `without` always hold. `label` says what writes: whoever calls may set it before each call.
 
     If it is `metered`, `reads` and `writes` are the units that calls have taken. A read takes them by the size of what
     it reads, and half of them if it isn't consistent. A write takes them by the size of the larger item, before it or
     after, also if its condition fails, and twice as many in a transaction.
     """
 
-    without: frozenset[Condition] = frozenset()
+    without: frozenset[str] = frozenset()
     label: str = ""
     metered: bool = False
     reads: float = 0
     writes: int = 0
     tables: dict[tuple[str, str], Table] = field(default_factory=dict[tuple[str, str], Table])
-    conditions: set[Condition] = field(default_factory=set[Condition])
-    """All conditions that writes have had so far."""
+    tests: set[str] = field(default_factory=set[str])
+    """All tests that writes have had so far."""
     _done: dict[str, Any] = field(default_factory=dict[str, Any])
     _created: int = 0
 
@@ -170,13 +164,11 @@ class Database:
         after = _place(table.key_of(request["ExclusiveStartKey"])) if "ExclusiveStartKey" in request else (-1, "")
         if request.get("Limit", 1) < 1:
             raise invalid("Limit must be greater than or equal to 1")
-        scanned, size, more = list[Item](), 0, dict[str, Any]()
-        for place in sorted(place for place in map(_place, table.items) if place > after):
-            scanned.append(table.items[place[1]])
-            size += size_of(scanned[-1])
-            if len(scanned) == request.get("Limit") or size >= PAGE:
-                more = {"LastEvaluatedKey": {table.key: {"S": place[1]}}}
-                break
+        keys = [key for _, key in sorted(place for place in map(_place, table.items) if place > after)]
+        sizes = accumulate(size_of(table.items[key]) for key in keys)
+        page = min(1 + sum(size < PAGE for size in sizes), request.get("Limit", len(keys) + 1))
+        more = {"LastEvaluatedKey": {table.key: {"S": keys[page - 1]}}} if page <= len(keys) else {}
+        scanned = [table.items[key] for key in keys[:page]]
         self._read(request, scanned)
         found = [_projected(item, plan) for item in scanned if plan.test(item, values)]
         return {"Items": found, "Count": len(found), "ScannedCount": len(scanned), **more}
@@ -185,14 +177,10 @@ class Database:
         returned = request.get("ReturnValues", "NONE")
         if returned not in RETURNED.get(operation, ()):
             raise NotImplementedError(f"{operation} with ReturnValues {returned}")
-        table, key, outcome = self._prepared(region, operation.removesuffix("Item"), request)
+        table, key, plan, outcome = self._prepared(region, operation.removesuffix("Item"), request)
         before, after = outcome()
         _store(table, key, after)
-        updated = {
-            name: value
-            for name, value in (after or {}).items()
-            if name != table.key and (before or {}).get(name) != value
-        }
+        updated = _projected(after or {}, plan)
         attributes = {"ALL_OLD": before, "ALL_NEW": after, "UPDATED_NEW": updated}.get(returned)
         return {"Attributes": attributes} if attributes else {}
 
@@ -206,7 +194,7 @@ class Database:
         for kind, each in parts:
             _check(kind, each)
         writes = [self._prepared(region, kind, each, 2) for kind, each in parts]
-        if not 1 <= len({(id(table), key) for table, key, _ in writes}) == len(writes) <= MAX_WRITES:
+        if not 1 <= len({(id(table), key) for table, key, *_ in writes}) == len(writes) <= MAX_WRITES:
             raise invalid("Transaction request cannot include multiple operations on one item, or more than 100")
         reasons, after = list[str](), list[Item | None]()
         for *_, outcome in writes:
@@ -218,7 +206,7 @@ class Database:
         if len(after) < len(writes):
             message = "Transaction cancelled, please refer cancellation reasons for specific reasons"
             raise ServiceError(400, "TransactionCanceledException", f"{message} [{', '.join(reasons)}]", None, reasons)
-        for (table, key, _), item in zip(writes, after, strict=True):
+        for (table, key, *_), item in zip(writes, after, strict=True):
             _store(table, key, item)
         if token:
             self._done[token] = items
@@ -226,10 +214,12 @@ class Database:
                 del self._done[next(iter(self._done))]
         return {}
 
-    def _prepared(self, region: str, kind: str, request: Request, times: int = 1) -> tuple[Table, str, _Outcome]:
-        """Return where a write is, and what carries it out. It takes so many times the units of a write."""
-        table = self._table(region, request)
-        plan, values = self._plan(request, kind)
+    def _prepared(self, region: str, kind: str, request: Request, times: int = 1) -> _Prepared:
+        """Return a write's place and plan, and what carries it out. It takes so many times the units of a write."""
+        table, name = self._table(region, request), request["TableName"]
+        check = f" check of {name}" if kind == "ConditionCheck" else ""
+        plan, values = self._plan(request, f"{self.label or f'{kind} {name}'}{check}: ")
+        self.tests |= plan.tests
         put = {**request.get("Item", {})}
         for value in put.values():
             check_value(value)
@@ -252,19 +242,12 @@ class Database:
                 raise invalid(f"Cannot update attribute {table.key}. This attribute is part of the key")
             return before, None if kind == "Delete" or (kind == "ConditionCheck" and before is None) else after
 
-        return table, key, outcome
+        return table, key, plan, outcome
 
-    def _plan(self, request: Request, write: str = "") -> tuple[Expressions, Item]:
-        condition, label = request.get("ConditionExpression"), ""
-        if write and condition is not None:
-            label = self.label or f"{write} {request['TableName']}"
-            label += f" check of {request['TableName']}" if write == "ConditionCheck" else ""
-        without = frozenset(each.test for each in self.without if each.write == label)
+    def _plan(self, request: Request, label: str = "") -> tuple[Expressions, Item]:
         names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
-        change, projection = request.get("UpdateExpression"), request.get("ProjectionExpression")
-        plan = translated(condition, change, projection, tuple(names.items()), without)
-        if label:
-            self.conditions.update(Condition(label, test) for test in plan.tests)
+        texts = [request.get(f"{kind}Expression") for kind in ("Condition", "Update", "Projection")]
+        plan = translated(*texts, tuple(names.items()), label, self.without)
         for value in values.values():
             check_value(value)
         if values.keys() != plan.places.keys():

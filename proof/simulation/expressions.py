@@ -184,14 +184,18 @@ def translated(
     update: str | None,
     projection: str | None,
     names: tuple[tuple[str, str], ...],
+    label: str,
     without: frozenset[str],
 ) -> Expressions:
-    """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`."""
+    """Return expressions in Python, the condition without some of its tests. `names` are the request's, by `#name`.
+
+    What tests are called begins with `label`.
+    """
     known, translation = dict(names), _Translation(dict(names))
     if wrong := known.keys() ^ {*re.findall(r"#\w+", f"{condition} {update} {projection}", re.ASCII)}:
         raise invalid(f"Expression attribute names unused or not defined: {wrong}")
     tested = [] if condition is None else translation.condition(condition)
-    named = [("unchanged" if _REPLACING(text) else text, test) for text, test in tested]
+    named = [(label + ("unchanged" if _REPLACING(text) else text), test) for text, test in tested]
     tests = " and ".join(test for name, test in named if name not in without) or "True"
     changes = [] if update is None else translation.changes(update)
     changed = ", ".join(f"{name!r}: {value}" for name, value in changes)

@@ -29,7 +29,7 @@ from global_integers_core.records import (
     recorded_of,
 )
 
-from .dynamodb import Condition, Database, Table
+from .dynamodb import Database, Table
 
 T = TypeVar("T")
 Attributes = dict[str, Any]
@@ -186,7 +186,7 @@ class World:
         if self.without:
             write, test = self.without.split(": ", 1)
             tests = THAT_STATE if test == "that state" else (test,)
-            self.database.without = frozenset(Condition(write, each) for each in tests)
+            self.database.without = frozenset(f"{write}: {each}" for each in tests)
         for name in (LAYOUTS, MIRROR):
             self.make(name, f"{name} 1")
 
@@ -222,8 +222,8 @@ class World:
 
     def conditions(self) -> set[str]:
         """Return all that writes have met so far, such as `Mint: issued < ceiling`."""
-        met = self.database.conditions
-        return {f"{each.write}: {'that state' if each.test in THAT_STATE else each.test}" for each in met}
+        met = (name.split(": ", 1) for name in self.database.tests)
+        return {f"{write}: {'that state' if test in THAT_STATE else test}" for write, test in met}
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""
