@@ -95,21 +95,15 @@ def name_of(region: str, table: str) -> str:
 
 @dataclass
 class Decoding(Generic[T]):
-    """Decodes each item once. No item is ever changed, so it is known by its identity."""
+    """How the items of a table are decoded and encoded, and what their keys end with."""
 
     decode: Callable[[Mapping[str, Any]], T]
     encode: Callable[[Any], Attributes]
     end: str = ""
-    _known: dict[int, tuple[Attributes, T | Absent]] = field(default_factory=dict[int, tuple[Attributes, T | Absent]])
 
     def __call__(self, attributes: Attributes) -> T | Absent:
         """Return what they encode, or `Absent.STRAY`."""
-        known = self._known.get(id(attributes))
-        if known is None:
-            if len(self._known) > 10_000:
-                self._known.clear()
-            known = self._known[id(attributes)] = attributes, encoding.decoded(self.decode, attributes)
-        return known[1]
+        return encoding.decoded(self.decode, attributes)
 
 
 def _recorded_values(recorded: Recorded) -> Attributes:

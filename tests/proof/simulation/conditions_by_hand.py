@@ -281,7 +281,7 @@ BY_HAND: dict[str, tuple[Callable[[], None], type[Exception]]] = {
     "WriteRecordCopy: unchanged": (late_record_copy, AssertionError),
     "WriteRecordCopy check of layouts: unchanged": (late_copy_of_a_move, AssertionError),
     "WriteClaim: unchanged": (late_claim, AssertionError),
-    "RecordHome: attribute_not_exists(term) OR term < :term OR (term = :term AND home = :home)": (
+    "RecordHome: attribute_not_exists(term) OR term < :term OR term = :term AND home = :home": (
         two_first_homes,
         AssertionError,
     ),
