@@ -39,7 +39,7 @@ OPERATORS: dict[str, tuple[str, tuple[_Allowed, ...]]] = {
     **{sign: (f"compare({{0}}, {sign!r}, {{1}})", (_ORDERED, _ORDERED)) for sign in ("<", "<=", ">", ">=")},
     "attribute_exists": ("({0} is not None)", (_NONE,)),
     "attribute_not_exists": ("({0} is None)", (_NONE,)),
-    "attribute_type": ("({1}['S'] in ({0} or ()))", (_NONE, lambda value: value.get("S") in KINDS)),
+    "attribute_type": ("({1}['S'] in ({0} or ()))", (_ANY, lambda value: value.get("S") in KINDS)),
     "SET": ("present({0})", (_ANY,)),
     "SET+": ("total({0}, {1}, 1)", (_NUMBER, _NUMBER)),
     "SET-": ("total({0}, {1}, -1)", (_NUMBER, _NUMBER)),

@@ -43,7 +43,7 @@ TESTS = (
     joined(OPERANDS, one_of("=", "<>"), OPERANDS)
     | joined(ORDERED, one_of("<", "<=", ">", ">="), ORDERED)
     | joined(one_of("attribute_exists", "attribute_not_exists"), "(", PATHS, ")")
-    | joined("attribute_type (", PATHS, ",", one_of(*KINDS), ")")
+    | joined("attribute_type (", OPERANDS, ",", one_of(*KINDS), ")")
 )
 PARTS = TESTS | joined("NOT", TESTS) | joined("(", TESTS, AND_OR, TESTS, ")")
 CONDITIONS = PARTS | joined(PARTS, AND_OR, PARTS) | joined(PARTS, AND_OR, PARTS, AND_OR, PARTS)

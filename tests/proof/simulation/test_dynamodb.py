@@ -119,6 +119,7 @@ def test_what_dynamodb_refuses_changes_nothing(client: DynamoDB, database: Datab
         "if n = m OR", "if (n = m", "if ((n = m))", "if n.x = m", "if n == m", "if n = m = n", "if NOT", "if n IN m",
         "if foo(n)", "if Lt(n, m)", "if attribute_exists(n, m)", "if n + m = m", "if n BETWEEN m AND m", "if n IN (m)",
         "if contains(n, m)", "if size(n) = m", "if (n = m)(m = n)", "if n = \"x\"", "if n = 5", "if n = m # s",
+        "if n:yesn = m",
         *(f"SET n = {value}" for value in UNKNOWN),
     ],
 )  # fmt: skip
