@@ -114,6 +114,11 @@ MARIADB = Program(
     "MariaDB", (("mariadb",), ("mariadbd",), ("mariadb-install-db",)), ("mariadb-server-core", "mariadb-client-core")
 )
 MAKE = Program("make", (("make",),), ("make",), quick=True)
+BROWSERS = ("lynx", "links", "elinks", "w3m")
+CLIENTS = Program(
+    "curl, Wget or a text browser", tuple((name,) for name in ("curl", "wget", *BROWSERS)), ("curl", "wget", *BROWSERS)
+)
+JAVA = Program("Java", (("java",), ("javac",)), ("default-jdk-headless",))
 DYNAMODB_LOCAL = JavaProgram(
     "DynamoDB Local",
     (("java",), ("javac",), ("mvn",)),
@@ -122,7 +127,14 @@ DYNAMODB_LOCAL = JavaProgram(
     main="OnLoopback",
     fetched=TESTS.parent / ".venv" / "dynamodb-local",
 )
-PROGRAMS = {"chromium": CHROMIUM, "mariadb": MARIADB, "make": MAKE, "dynamodb-local": DYNAMODB_LOCAL}
+PROGRAMS = {
+    "chromium": CHROMIUM,
+    "mariadb": MARIADB,
+    "make": MAKE,
+    "clients": CLIENTS,
+    "java": JAVA,
+    "dynamodb-local": DYNAMODB_LOCAL,
+}
 
 
 def path(command: str) -> str | None:

@@ -1,7 +1,6 @@
 """The entry point: take an event of a Function URL or API Gateway, return a response. It never raises an error."""
 
 import os
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +10,28 @@ from global_integers_core.names import CHECK_COUNTER
 
 from . import minting
 from .api.reply import Response, finished, json_response, minted_response
-from .api.request import CounterRequest, ListCounters, MintRequest, OwnerOf, Received, Request, received, request_of
+from .api.request import (
+    NOTHING,
+    CounterRequest,
+    ListCounters,
+    MintRequest,
+    OwnerOf,
+    Received,
+    Request,
+    received,
+    request_of,
+)
 
 if TYPE_CHECKING:
     from .permissions import Allowed
 
 
-def handler(event: Mapping[str, Any], context: Any) -> Response:
+def handler(event: Any, context: Any) -> Response:
     """Return the response to an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0)."""
-    sent, request = received(event), None
+    sent, request = NOTHING, None
     try:
         set_deadline(context)
+        sent = received(event)
         request, region = request_of(sent, os.environ["DEFAULT_COUNTER"]), os.environ["AWS_REGION"]
         callers = minting.callers()
         counter = None if isinstance(request, ListCounters) else request.counter
@@ -36,7 +46,8 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
         from .api.problems import error_response
 
         response = finished(error_response(error, request, sent, getattr(context, "aws_request_id", "unknown")), sent)
-    return {**response, "isBase64Encoded": False} if "httpMethod" in event else response  # a REST API wants it
+    is_rest = isinstance(event, dict) and "httpMethod" in event
+    return {**response, "isBase64Encoded": False} if is_rest else response  # a REST API wants it
 
 
 def _is_free(request: Request, sent: Received) -> bool:

@@ -12,7 +12,7 @@ from coordinate.protocol.refusals import too_many
 from global_integers.minting import api
 from global_integers.testing import Fault, Region, Stack, region
 from mint.api.problems import error_response
-from mint.api.request import CounterRequest, ListCounters, MintRequest, OwnerOf, Request, received, request_of
+from mint.api.request import NOTHING, CounterRequest, ListCounters, MintRequest, OwnerOf, Request, request_of
 from mint.model import CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
 
 from components.settings.args import GlobalIntegersArgs
@@ -50,7 +50,7 @@ def of_function(error: Exception, request: Request, region: str) -> Seen:
     """Return the minting function's response to an error, as it is in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_REGION", region)
-        response = error_response(error, request, received({}), "7d4b1f6e")
+        response = error_response(error, request, NOTHING, "7d4b1f6e")
     return seen(response["statusCode"], httpx.Headers(response["headers"]), response["body"])
 
 
@@ -213,7 +213,7 @@ def test_a_refused_creation_is_the_functions_response(monkeypatch: pytest.Monkey
 
 
 def test_an_unknown_path_is_the_functions_response() -> None:
-    unknown = refusal(lambda: request_of(received({"rawPath": "/a/b/c"}), "integers"))
+    unknown = refusal(lambda: request_of(NOTHING._replace(method="GET", path="/a/b/c"), "integers"))
     with Stack(REGIONS) as stack:
         sent = api.ApiRequest[Any]("", "GET", "a/b/c", lambda _, __: None)
         assert answered(stack.regions[0], sent) == of_function(unknown, MintRequest("a"), "us-east-1")

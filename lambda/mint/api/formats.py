@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from global_integers_core.names import MAX_LISTED
@@ -62,28 +62,52 @@ def written(minted: Minted, accepted: str) -> tuple[str, str]:
     return media_type + charset, FORMATS[media_type](minted)
 
 
-def preferred(accept: str | None, *more: str) -> str:
-    """Return the media type that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none.
+TEXT_BROWSERS = ("Lynx/", "Links ", "w3m/", "ELinks/")
+BROWSERS = ("Mozilla/", *TEXT_BROWSERS)
+"""What the `User-Agent` of a browser begins with. Those for text run no scripts, so all that they fetch is read."""
 
-    There are those of `FORMATS`, and `more` that may be sent.
-    """
+
+def preferred(accept: str | None) -> str:
+    """Return the media type of `FORMATS` that an `Accept` header prefers (RFC 9110, section 12.5.1), or else JSON."""
     if accept in (None, "*/*"):  # as of most clients
         return JSON
-    choices: Iterable[str] = (*FORMATS, *more)
-    return max(choices, key=lambda choice: _quality(accept, choice))
+    weights = _weights(accept)
+    return max(FORMATS, key=lambda media_type: _weight(weights, media_type))
 
 
-def _quality(accept: str, media_type: str) -> float:
-    """Return the weight of a media type, 0 to 1, which the most specific matching range gives."""
-    best = (-1, 0.0)
-    matching = {media_type: 2, media_type.partition("/")[0] + "/*": 1, "*/*": 0}
+def wants_page(headers: Mapping[str, str]) -> bool:
+    """Return whether a person reads the response in a browser, and not a program that accepts HTML, too.
+
+    Browsers say that they navigate (Fetch Metadata Request Headers, "Sec-Fetch-Mode"). Those that don't know this
+    header are told by their name. Otherwise the page is for who prefers HTML to everything else. What is uncertain
+    isn't a browser: an integer that is wasted harms less than HTML in a program. `headers` have names in lower case.
+    """
+    accept, agent = headers.get("accept", "*/*"), headers.get("user-agent", "")
+    if "html" not in accept.lower() and not agent.startswith(TEXT_BROWSERS):  # as of most clients
+        return False
+    weights = _weights(accept)
+    html = _weight(weights, HTML)
+    if not html or any(name.startswith("sec-fetch-") for name in headers):
+        return html > 0 and headers.get("sec-fetch-mode") == "navigate"
+    return agent.startswith(BROWSERS) or all(html > weight for media, weight in weights.items() if media != HTML)
+
+
+def _weights(accept: str) -> dict[str, float]:
+    """Return the accepted media ranges with their weights, 0 to 1. A malformed weight refuses its range."""
+    weights: dict[str, float] = {}
     for part in accept.split(","):
         media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        specificity = matching.get(media, -1)
-        quality = 1.0
+        weight = 1.0
         for parameter in parameters:
-            if re.fullmatch(r"q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", parameter, re.ASCII):
-                quality = float(parameter[2:])
-        if specificity > best[0]:
-            best = (specificity, quality)
-    return best[1] if best[0] >= 0 else 0.0
+            if parameter.partition("=")[0].strip() == "q":
+                valid = re.fullmatch(r"q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", parameter, re.ASCII)
+                weight = float(parameter[2:]) if valid else 0.0
+        if "/" in media:
+            weights.setdefault(media, weight)
+    return weights
+
+
+def _weight(weights: Mapping[str, float], media_type: str) -> float:
+    """Return the weight of a media type, which the most specific matching range gives."""
+    ranges = (media_type, media_type.partition("/")[0] + "/*", "*/*")
+    return next((weights[name] for name in ranges if name in weights), 0.0)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME, MAX_BLOCK, PREFETCH_HEADERS, PREFETCH_WORDS
 
-from .formats import HTML, JSON, preferred
+from .formats import JSON, preferred, wants_page
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 250
@@ -19,6 +19,18 @@ MAX_BODY = 64 * 1024
 
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
+
+OTHERS = {
+    "elb": "an Application Load Balancer",
+    "serviceNetworkArn": "VPC Lattice",
+    "raw_path": "VPC Lattice",
+    "connectionId": "a WebSocket API",
+    "methodArn": "API Gateway, which asks for authorization",
+    "routeArn": "API Gateway, which asks for authorization",
+    "detail-type": "EventBridge",
+    "Records": "a queue, a topic, a stream, a bucket or CloudFront",
+}
+"""Members of events of other services, and of which ones."""
 
 Query = list[tuple[str, str]]
 
@@ -98,8 +110,8 @@ class Received(NamedTuple):
 
     @property
     def html(self) -> bool:
-        """Whether a response that mints nothing is to be a page."""
-        return self.method in READ and preferred(self.headers.get("accept"), HTML) == HTML
+        """Whether the response is to be a page, which mints nothing."""
+        return self.method in READ and wants_page(self.headers)
 
     @property
     def root(self) -> str:
@@ -107,13 +119,30 @@ class Received(NamedTuple):
         return "../" * self.path.lstrip("/").count("/") or "./"
 
 
-def received(event: Mapping[str, Any]) -> Received:
+NOTHING = Received("", "/", [], {}, 0, "", direct=False)
+"""What an event of another service counts as."""
+
+
+def received(event: Any) -> Received:
     """Read an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0).
 
     In 1.0, the path has no stage and stays encoded as it was sent, and the parameters of the query are decoded.
+
+    Raises:
+        Problem: 400, it is another service's event, in which count, key and format would be elsewhere.
     """
+    event = _mapping(event)
     context, body = _mapping(event.get("requestContext")), str(event.get("body") or "")
-    if "httpMethod" in event:  # only 1.0 has it
+    is_rest = "httpMethod" in event
+    is_known = "apiId" in context if is_rest else "method" in _mapping(context.get("http"))
+    if not is_known or "methodArn" in event or "routeArn" in event:
+        source = next((name for member, name in OTHERS.items() if member in context or member in event), "unknown")
+        raise Problem(
+            HTTPStatus.BAD_REQUEST,
+            "this is no event of a Function URL, an HTTP API or a REST API, so nothing is minted; its source: "
+            + source,
+        )
+    if is_rest:
         method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")
         query, direct = list(_pairs(event.get("multiValueQueryStringParameters"))), False
         headers: dict[str, str] = {}
@@ -179,13 +208,17 @@ def request_of(received: Received, default: str) -> Request:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CounterRequest("create", counter)
-    accepted = preferred(headers.get("accept"), *[HTML] * (method == "GET"))
-    if accepted == HTML:
+    if received.html:
         return CounterRequest("page", counter)
     for name in PREFETCH_HEADERS:
         if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
-    return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+    return MintRequest(
+        counter,
+        _integer_parameter(query, "count", MAX_BLOCK),
+        idempotency_key(headers),
+        preferred(headers.get("accept")),
+    )
 
 
 def _pairs(lists: Any) -> Iterator[tuple[str, str]]:

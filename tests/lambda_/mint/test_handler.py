@@ -2,6 +2,7 @@
 
 import json
 import logging
+from contextlib import suppress
 from typing import Any
 
 import mint.handler
@@ -10,7 +11,7 @@ import pytest
 from aws_client.service import ATTEMPTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.api.request import received
+from mint.api.request import Problem, received
 
 from tests.lambda_.aws_client.faults import whole
 from tests.lambda_.coordinator_calls import AS_DEPLOYED, deploy
@@ -38,9 +39,43 @@ usual: dict[str, st.SearchStrategy[Any]] = {
 event = st.fixed_dictionaries(usual) | st.fixed_dictionaries({}, optional=dict.fromkeys(usual, anything))
 
 
+ELB = {"elb": {"targetGroupArn": "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/a/1"}}
+LATTICE = {"serviceNetworkArn": "arn:aws:vpc-lattice:us-east-1:123456789012:servicenetwork/sn-1"}
+POSTED: dict[str, Any] = {"httpMethod": "POST", "path": "/orders", "headers": {"idempotency-key": "cart-1"}, "body": ""}
+AUTHORIZER = {"version": "2.0", "type": "REQUEST", "routeArn": "a", "requestContext": {"http": {"method": "GET"}}}
+FOREIGN: list[tuple[Any, str]] = [
+    (POSTED | {"requestContext": ELB, "queryStringParameters": {"count": "5"}}, "an Application Load Balancer"),
+    (POSTED | {"requestContext": ELB, "multiValueHeaders": {}}, "an Application Load Balancer"),
+    ({"version": "2.0", "path": "/", "method": "GET", "headers": {}, "requestContext": LATTICE}, "VPC Lattice"),
+    ({"raw_path": "/", "method": "GET", "headers": {}, "body": "", "is_base64_encoded": False}, "VPC Lattice"),
+    ({"requestContext": {"connectionId": "a", "apiId": "b", "routeKey": "$default"}, "body": "{}"}, "a WebSocket API"),
+    (AUTHORIZER, "API Gateway, which asks for authorization"),
+    (POSTED | {"methodArn": "a", "requestContext": {"apiId": "a"}}, "API Gateway, which asks for authorization"),
+    ({"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {}}, "EventBridge"),
+    ({"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}, "a queue, a topic, a stream, a bucket or CloudFront"),
+    (POSTED, "unknown"), ({}, "unknown"), ([], "unknown"), (None, "unknown"), (7, "unknown"), ("GET /", "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "source"), FOREIGN)
+def test_an_event_of_another_service_mints_nothing(stack: Stack, event: Any, source: str) -> None:
+    stack.monkeypatch.setattr(mint.minting, "mint", None)
+    response = mint.handler.handler(event, None)
+
+    assert response["statusCode"] == 400
+    assert json.loads(response["body"])["detail"].endswith(f"nothing is minted; its source: {source}")
+
+
 @pytest.fixture
 def _laid_out(stack: Stack) -> None:
     deploy(counters=AS_DEPLOYED)
+
+
+def is_ours(event: dict[str, Any]) -> bool:
+    """Return whether it is a Function URL's event."""
+    with suppress(Problem):
+        return bool(received(event))
+    return False
 
 
 @pytest.mark.usefixtures("_laid_out")
@@ -53,10 +88,11 @@ def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     assert all(isinstance(name, str) and isinstance(value, str) for name, value in response["headers"].items())
     assert all(value.isprintable() for value in response["headers"].values())
     json.dumps(response).encode()
-    if received(event).method == "HEAD":
+    method = is_ours(event) and event["requestContext"]["http"]["method"]
+    if method == "HEAD":
         assert response["body"] == ""
     elif response["headers"]["Content-Type"].startswith("text/html"):
-        assert received(event).method == "GET"
+        assert method == "GET"
         assert response["body"].endswith("</html>\n")
     elif response["statusCode"] == 200:
         assert response["body"]

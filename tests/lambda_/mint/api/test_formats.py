@@ -2,22 +2,69 @@
 
 import pytest
 import yaml
-from mint.api.formats import FORMATS, HTML, preferred
+from mint.api.formats import FORMATS, HTML, preferred, wants_page
 
 from local.paths import ROOT
 
 JSON = "application/json"
 TEXT = "text/plain"
 BEST = {
-    (JSON, JSON): ["*/*", "", JSON, "text/plain, application/json", "text/plain;q=0, */*", "image/png", ",;,q=;;"],
-    (JSON, HTML): ["text/html", "text/plain;q=0, text/*"],
-    (TEXT, TEXT): [TEXT, "TEXT/PLAIN", "text/*", "application/json;q=0.5, text/plain", "text/plain;q=0.5, */*;q=0.1"],
+    JSON: ["*/*", "", JSON, "text/plain, application/json", "text/plain;q=0, */*", "image/png", ",;,q=;;"],
+    TEXT: [TEXT, "TEXT/PLAIN", "text/*", "application/json;q=0.5, text/plain", "text/plain;q=0.5, */*;q=0.1"],
 }
-BEST[JSON, JSON] += ["text/html;q=0", "text/html, application/json"]
-BEST[TEXT, TEXT] += ["application/json;q=0.1, */*", "text/*;q=0.1, application/json;q=0.5, text/plain"]
-BEST[TEXT, TEXT] += ["text/plain;q=x", "text/html;q=0.5, text/plain", "text/plain, text/html"]
-BEST[TEXT, TEXT] += ["text/plain, application/json;q=0.5, text/plain;q=0"]
-"""What is sent, and what is if a page may be sent, too → values of `Accept`."""
+BEST[JSON] += [
+    "text/html",
+    "text/plain;q=0, text/*",
+    *(f"text/plain;q={weight}" for weight in ("x", ".2", "1.5", "-1")),
+]
+BEST[TEXT] += ["application/json;q=0.1, */*", "text/*;q=0.1, application/json;q=0.5, text/plain"]
+BEST[TEXT] += ["application/json;q=.9, text/plain;q=0.1", "text/plain, application/json;q=0.5, text/plain;q=0"]
+"""What is sent → values of `Accept`."""
+
+CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+JAVA = "text/html, image/gif, image/jpeg, */*; q=0.2"
+"""Of Java's `HttpURLConnection`, and with `*` before the last one, until Java 18."""
+
+PAGE: dict[str, str] = {}
+PAGE.update(
+    {"text/html": "", "TEXT/HTML;level=1": "", "text/html, application/json;q=0.9": "curl/8", "text/html;q=0.2": ""}
+)
+PAGE.update({CHROMIUM: "Mozilla/5.0 (X11)", "text/html, application/xhtml+xml, */*": "Mozilla/5.0 (MSIE)"})
+PAGE.update(
+    {"text/html, text/plain, text/sgml, */*;q=0.01": "Lynx/2.9", "text/html, text/*;q=0.5, image/*": "w3m/0.5.3"}
+)
+PAGE.update(
+    {
+        "*/*": "ELinks/0.13.2 (textmode; Linux)",
+        "text/*": "Links (2.28; Linux)",
+        "text/html,*/*": "w3m/0.5",
+        "text/html;q=0.5, text/plain": "Links (2.29; Linux)",
+        "text/html,": "",
+    }
+)
+"""`Accept` → `User-Agent`, of those who get a page without a header of Sec-Fetch."""
+
+MINTS: dict[str, str] = {}
+MINTS.update(
+    {"*/*": "Mozilla/5.0", "application/json, text/plain, */*": "Mozilla/5.0", "text/*": "Mozilla/5.0", "": ""}
+)
+MINTS.update({JAVA: "Java/17.0.1", JAVA.replace(" */*", " *; q=.2, */*"): "Java/1.8", CHROMIUM: "python-requests/2"})
+MINTS.update({"text/html, application/xhtml+xml, */*": "okhttp/4.12", "text/html;q=0.5, application/json": "undici"})
+MINTS.update(
+    {
+        "text/html;q=.9": "",
+        "text/html;q=0": "Mozilla/5.0",
+        "text/html;q=2": "",
+        "application/xhtml+xml": "Lynx/2.9",
+    }
+)
+MINTS.update({"text/html, */*": "curl/8 Mozilla/5.0"})
+NO_HTML = {accept for accept in MINTS if "text/html" not in accept} | {
+    "text/html;q=.9",
+    "text/html;q=0",
+    "text/html;q=2",
+}
+"""Those that don't accept HTML at all."""
 
 
 def test_the_pages_describe_every_format() -> None:
@@ -30,5 +77,19 @@ def test_the_pages_describe_every_format() -> None:
 
 
 @pytest.mark.parametrize(("best", "accept"), [(best, accept) for best, values in BEST.items() for accept in values])
-def test_the_best_of_what_is_accepted_is_sent(best: tuple[str, str], accept: str) -> None:
-    assert (preferred(accept), preferred(accept, HTML)) == best
+def test_the_best_of_what_is_accepted_is_sent(best: str, accept: str) -> None:
+    assert preferred(accept) == best
+
+
+@pytest.mark.parametrize(
+    ("html", "accept", "agent"),
+    [(html, *sent) for html, rows in ((True, PAGE), (False, MINTS)) for sent in rows.items()],
+)
+def test_a_page_is_for_people(html: bool, accept: str, agent: str) -> None:
+    headers = {"accept": accept, "user-agent": agent}
+    assert wants_page(headers) == html
+    assert not wants_page(headers | {"sec-fetch-site": "none"}), (
+        "a browser that knows the header says that it navigates"
+    )
+    assert not wants_page(headers | {"sec-fetch-mode": "cors"})
+    assert wants_page(headers | {"sec-fetch-mode": "navigate"}) == (html or accept not in NO_HTML)
