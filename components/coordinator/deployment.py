@@ -248,7 +248,8 @@ def request(
         elif copy:
             text = PUT_BACK
         elif not first_layouts_label:
-            text = ""  # the first deployment
+            floors = [f"{counter} {floor:,}" for counter, floor in sorted(desired["floors"].items())]
+            text = f"the first deployment; floors: {', '.join(floors)}" if floors else ""
         elif layouts_label == first_layouts_label:
             text = NO_RECORD
         else:

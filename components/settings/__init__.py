@@ -3,13 +3,15 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, cast
 
 import pulumi
+import yaml
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from global_integers_core.lattice import MAX_INTEGER, places
@@ -186,12 +188,16 @@ def args_of_stack() -> GlobalIntegersArgs:
 
     findings = Findings(key, example)
     findings.errors += _unread_keys(project, set(map(camel, own)))
+    findings.errors += _reread(Path(f"Pulumi.{stack}.yaml"), project)
     settings_of(args, args.prefix, findings)
     return args
 
 
 def _decoded(name: str, text: str | None) -> Any:
-    """Return a value of the setting's type, or the text itself if it is of another."""
+    """Return a value of the setting's type, or the text itself if it is of another.
+
+    A name of digits only is a string in a list, too: `pulumi config set --path counters[1] 2026` stores a number.
+    """
     if text is None:
         return None
     of = kind(name)
@@ -203,6 +209,8 @@ def _decoded(name: str, text: str | None) -> Any:
         parsed = json.loads(text) if of in (Sequence, Mapping) else None
     except ValueError:
         return text
+    if of is Sequence and isinstance(parsed, list):
+        return [str(entry) if type(entry) is int else entry for entry in cast("list[Any]", parsed)]
     return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
 
 
@@ -213,3 +221,34 @@ def _unread_keys(project: str, known: set[str]) -> Iterable[str]:
             yield unknown_setting(name, known, [NOT_IN_PROJECT_NAMESPACE["home"]])
         elif namespace != project and SequenceMatcher(None, namespace.lower(), project.lower()).ratio() >= RESEMBLES:
             yield f"{key}: nothing reads the namespace {namespace!r}; did you mean {project}:{name}?"
+        elif namespace != project and name in known:
+            pulumi.log.warn(f"{key}: this program reads {project}:{name} only; is that what you mean?")
+
+
+REREAD = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
+"""What YAML makes of a word without quotes, if it may be another number than is written there."""
+
+
+def _reread(file: Path, project: str) -> Iterator[str]:
+    """Yield what YAML reads as another number than a person: 0777 is 511, 1_000 is 1000, 1:30 is 90 to some readers.
+
+    Pulumi passes on what it has read. So this looks into the stack's file, which is in the working folder unless
+    another one was named.
+    """
+    try:
+        root = cast("Any", yaml).compose(file.read_text(encoding="utf-8"), yaml.SafeLoader)
+    except (OSError, ValueError, yaml.YAMLError):  # Pulumi has read another one
+        return
+    entries: list[tuple[str, Any]] = [("", root)]
+    while entries:
+        path, node = entries.pop(0)
+        if isinstance(node, yaml.MappingNode):
+            entries += [(f"{path}.{key.value}".strip("."), value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            entries += [(path, value) for value in node.value]
+        elif path.startswith(f"config.{project}:") and not node.style:
+            octal = re.fullmatch("[-+]?0o[0-7_]+", node.value)  # of YAML 1.2
+            read = str(int(node.value, 0) if octal else yaml.safe_load(node.value))
+            if read != node.value and (octal or node.tag in REREAD):
+                wanted = "write what you mean in digits only, or a name in quotes"
+                yield f"{path.partition(':')[2]}: YAML reads {node.value} as {read}; {wanted}"

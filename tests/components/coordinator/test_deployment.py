@@ -142,6 +142,11 @@ BOTH = {"lost": ("layouts", "mirror"), "first_layouts_label": BEFORE_IT}
         ({"first_layouts_label": BEFORE_IT}, {}, [ASKS]),
         (BOTH, {}, [ASKS]),
         (BOTH, {"recovery": {"loss": LOSS, "above": 7}}, [ANSWERED]),
+        (
+            {"standing": False},
+            {"floors": {"*": 7, "integers": 511}},
+            ["the first deployment; floors: * 7, integers 511"],
+        ),
     ],
 )
 def test_a_preview_says_what_will_change_or_why_it_cant(

@@ -1,6 +1,7 @@
 """`Pulumi.yaml` tells users (and the engine) the settings and their defaults; the program must agree."""
 
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -138,3 +139,40 @@ def test_a_misspelt_namespace_is_refused(key: str, said: str) -> None:
 @pytest.mark.parametrize("key", ["aws:profile", "pulumi:tags", "datadog:apiKey", "integers:x"])
 def test_other_namespaces_are_left_alone(key: str) -> None:
     assert settings(config(HOME) | {key: "work"}).regions == (HOME,)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("floors: {integers: 0777}", ["floors.integers: YAML reads 0777 as 511"]),
+        ("floors: {integers: 1_000}", ["floors.integers: YAML reads 1_000 as 1000"]),
+        ("floors: {integers: 190:20:30}", ["floors.integers: YAML reads 190:20:30 as 685230"]),
+        ("floors: {a: +5, b: 0x1F}", ["floors.a: YAML reads +5 as 5", "floors.b: YAML reads 0x1F as 31"]),
+        ("window: 0b11", ["window: YAML reads 0b11 as 3"]),
+        ("window: 0o17", ["window: YAML reads 0o17 as 15"]),
+        ("recovery: {loss: 20261129-1, above: 013_241}", ["recovery.above: YAML reads 013_241 as 5793"]),
+        ("counters: [integers, 0123]", ["counters: YAML reads 0123 as 83"]),
+        ("callers: {arn: [007]}", ["callers.arn: YAML reads 007 as 7"]),
+        ('counters: [2026, "0777"]\n  other:floors: 0777\n  aws:x: 1_0', []),
+        ("window: [", []),
+    ],
+)
+def test_what_yaml_reads_as_another_number_is_refused(
+    written: str, read: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text(f"config:\n  {PROJECT}:{written}\n")
+    rest = "; write what you mean in digits only, or a name in quotes"
+    *found, window = refusals(config(HOME) | {f"{PROJECT}:window": "0"})
+    assert (found, window[:6]) == ([each + rest for each in read], "window")
+
+
+def test_a_name_of_digits_may_be_stored_as_a_number() -> None:
+    assert settings(config(HOME) | {f"{PROJECT}:counters": '["integers", 2026]'}).counters == ("integers", "2026")
+
+
+def test_a_setting_in_another_namespace_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("pulumi.log.warn", said.append)
+    settings(config(HOME) | {"integers:window": "5", "shop:name": "a"})
+    assert said == [f"integers:window: this program reads {PROJECT}:window only; is that what you mean?"]
