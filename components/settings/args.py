@@ -38,8 +38,9 @@ LOG_RETENTION_DAYS = (
 )  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy."""
 
-ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
-"""Lambda API reference, Cors: an origin, or every one."""
+ORIGIN = re.compile(r"\*|(?=.{1,253}\Z)([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
+"""An origin as a browser or an app sends it (Fetch standard, "Origin header"), or every one. Apps have schemes of their
+own, like `capacitor://localhost`. Lambda API reference, Cors: up to 253 characters."""
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
@@ -132,10 +133,9 @@ class GlobalIntegersArgs:
     """Hours in which a repeated Idempotency-Key returns the same integers, 1 to 8760."""
     lease: Setting[int] = setting(1, least=1, most=100_000, minting=True)
     """The most integers that a busy function takes with one write and serves from memory, 1 (off) to 100000."""
-    cors_origins: Setting[Sequence[str]] = setting(
-        [], example=["https://shop.example"], pattern=ORIGIN, wanted="an origin like https://shop.example, nor *"
-    )
-    """Origins whose pages may mint in a browser, like `https://shop.example`; `*` allows every origin."""
+    cors_origins: Setting[Sequence[str]] = setting([], example=["https://shop.example"])
+    """Origins whose pages may mint in a browser or an app, like `https://shop.example` or `capacitor://localhost`; `*`
+    allows every origin."""
     max_block: Setting[int] = setting(0, least=0, most=100_000, minting=True)
     """The most integers of one request, up to 100000. 0 is 100 with `NONE`, since blocks make numbers long, and 100000
     with `AWS_IAM`."""

@@ -10,7 +10,7 @@ from global_integers_core.names import COUNTER_NAME, LOSS_ID, RESERVED, reserved
 
 from ..monitoring.alarms import ALARMS
 from ..names import MAX_ROLE_NAME, PREFIX
-from .args import HOST, SETTINGS, Settings
+from .args import HOST, ORIGIN, SETTINGS, Settings
 from .aws_regions import check_regions, partitions
 from .values import Findings, did_you_mean, whole
 
@@ -147,6 +147,21 @@ def check_domain(settings: Settings, findings: Findings) -> None:
             f"needs {findings.key('function_urls')}: true or {findings.key('authorization')}: NONE; "
             "the domain doesn't let pages sign requests",
         )
+
+
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+def check_origins(settings: Settings, findings: Findings) -> None:
+    """Check that origins are as browsers send them. Another spelling would allow nobody, and nobody would say so."""
+    for origin in settings.cors_origins:
+        scheme, _, rest = origin.lower().rstrip("/").partition("://")
+        sent = f"{scheme}://{rest.removesuffix(DEFAULT_PORTS.get(scheme, '/'))}"
+        if origin not in (sent, ALL) and ORIGIN.fullmatch(sent):
+            slash = ", without the slash" if origin.endswith("/") else ""
+            findings.wrong("cors_origins", origin, f"is not what a browser sends; write {sent!r}{slash}")
+        elif not ORIGIN.fullmatch(origin):
+            findings.wrong("cors_origins", origin, "is not an origin like https://shop.example, nor *")
 
 
 def within(domain: str, zone: str) -> bool:
@@ -286,7 +301,7 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
 
 
 CHECKS = (
-    *(check_regions, check_domain, check_counters, check_recovery, check_alarms, check_alarm_topics),
+    *(check_regions, check_domain, check_origins, check_counters, check_recovery, check_alarms, check_alarm_topics),
     *(check_keys, check_budget, check_prefix),
 )
 """In the order of what they report."""

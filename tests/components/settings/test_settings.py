@@ -86,6 +86,8 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
         {"domain": "example.com", "hostedZone": "example.com"},
         {"domain": DOMAIN, "hostedZone": "Z123", "functionUrls": False},
         {"domain": DOMAIN, "corsOrigins": ["https://shop.example"]},
+        {"corsOrigins": ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "app://obsidian.md"]},
+        {"corsOrigins": ["chrome-extension://abcdefghijklmnop", "http://localhost:8080", "http://[::1]:3000", "*"]},
         {"domain": DOMAIN, "corsOrigins": ["https://shop.example"], "functionUrls": False, "authorization": "NONE"},
         {"domain": "", "hostedZone": ""},
         {"leaving": ["us-west-2"], "paused": ["us-west-2", HOME]},
