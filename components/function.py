@@ -36,7 +36,7 @@ class PythonFunction(pulumi.ComponentResource):
     logs, and what `statements` allow: a new version may do so before it exists. What the former version was allowed
     stays allowed until `allow_no_more`, since IAM isn't versioned.
 
-    `kms_key` encrypts its logs and environment; if it is empty, keys of AWS do. The function changes after `after`.
+    `kms_key` encrypts its logs and environment; if it is None, keys of AWS do. The function changes after `after`.
     `environment` is the same in all regions, `own_environment` the region's. `timeout` is in seconds; a
     `reserved_concurrency` of -1 is no limit, 0 lets nothing run. The role is a child of `above`: so it stays in
     Pulumi's state when a lost region is taken out of it, and the next deployment deletes it.
@@ -62,7 +62,7 @@ class PythonFunction(pulumi.ComponentResource):
         name: str,
         region: str,
         *,
-        kms_key: str,
+        kms_key: pulumi.Input[str] | None,
         roles: Roles,
         function_name: str,
         role_name: str,
@@ -85,7 +85,7 @@ class PythonFunction(pulumi.ComponentResource):
             name=f"/aws/lambda/{function_name}",
             region=region,
             retention_in_days=log_retention_days,
-            kms_key_id=kms_key or None,
+            kms_key_id=kms_key,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.code = version_in(code)
@@ -93,13 +93,13 @@ class PythonFunction(pulumi.ComponentResource):
         self.build = _digest([*described, dict(environment)])[:12]
         self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above)
         own_environment = {**own_environment, "ROLE": self.role.unique_id}
-        self._document = pulumi.Output.all(logs.arn, statements).apply(
+        self._document = pulumi.Output.all(logs.arn, statements, kms_key).apply(
             lambda known: policy(
                 [
                     # Of all streams of the group: Lambda names them.
                     allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{known[0]}:*"),
                     *known[1],
-                    *_read_environment(kms_key, known[0], function_name),
+                    *_read_environment(known[2], known[0], function_name),
                 ]
             )
         )
@@ -126,7 +126,7 @@ class PythonFunction(pulumi.ComponentResource):
             environment=aws.lambda_.FunctionEnvironmentArgs(
                 variables={**environment, **own_environment, "BUILD": self.build}
             ),
-            kms_key_arn=kms_key or None,
+            kms_key_arn=kms_key,
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would add half its price.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON", log_group=logs.name, application_log_level=LOG_LEVEL, system_log_level="WARN"
@@ -159,13 +159,13 @@ def _digest(value: Any) -> str:
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _read_environment(kms_key: str, logs_arn: str, function_name: str) -> list[dict[str, Any]]:
+def _read_environment(kms_key: str | None, logs_arn: str, function_name: str) -> list[dict[str, Any]]:
     """Return the statement that allows a function to read its environment if this key encrypts it; else none.
 
     Lambda decrypts it with the rights of the function's role when an execution environment starts, and names the
     function in the encryption context (Lambda guide, "Securing Lambda environment variables").
     """
-    if not kms_key:
+    if kms_key is None:
         return []
     partition, region, account = (logs_arn.split(":")[part] for part in (1, 3, 4))
     function = f"arn:{partition}:lambda:{region}:{account}:function:{function_name}"
@@ -255,7 +255,7 @@ def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Re
         resource,
         name=name,
         path=None if roles.path == "/" else roles.path,
-        permissions_boundary=roles.permissions_boundary or None,
+        permissions_boundary=roles.permissions_boundary,
         assume_role_policy=trusting(service),
         force_detach_policies=True,
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=["path", "name"]),

@@ -103,8 +103,8 @@ class RegionalCounter(pulumi.ComponentResource):
                 "COORDINATOR": coordinator,
                 **({"LEAVING": ",".join(region.successors)} if region.leaving else {}),
             },
-            statements=pulumi.Output.all(counters, receipts, coordinator).apply(
-                lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([kms_key])]
+            statements=pulumi.Output.all(counters, receipts, coordinator, kms_key).apply(
+                lambda arns: [*_statements(*arns[:3], open_counters=args.open_counters), *use_keys(arns[3:])]
             ),
             memory_size=args.memory_size,
             timeout=30 if args.open_counters else 10,

@@ -17,7 +17,7 @@ def table(
     parent: pulumi.ComponentResource,
     *,
     protect: bool,
-    kms_key: str,
+    kms_key: pulumi.Input[str] | None,
     key: str = "counter",
     stream: bool = False,
     expires: str | None = None,
@@ -25,13 +25,14 @@ def table(
 ) -> aws.dynamodb.Table:
     """Register a table that is billed on demand, with point-in-time recovery and one string key, `key`.
 
-    `protect` is AWS's deletion protection and Pulumi's own. An empty `kms_key` is a key of AWS. `expires` is the
-    attribute with the time of an item's deletion, in seconds since 1970. Nothing reads the stream, and it costs
+    `protect` is AWS's deletion protection and Pulumi's own. Without a `kms_key`, a key of AWS encrypts it. `expires` is
+    the attribute with the time of an item's deletion, in seconds since 1970. Nothing reads the stream, and it costs
     nothing: its label is the table's creation time, which tells it from a recreated table of the same name. The table
     is created after `after`, and deleted before it.
     """
     ttl = aws.dynamodb.TableTtlArgs(attribute_name=expires, enabled=True) if expires else None
-    encryption = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key) if kms_key else None
+    own = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key)
+    encryption = None if kms_key is None else own
     return aws.dynamodb.Table(
         resource,
         name=name,
@@ -68,8 +69,8 @@ def _arn_in(region: str, arn: str, urn: str) -> str:
     return arn
 
 
-def use_keys(keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the statement that allows the use of these keys, through DynamoDB only; none if all are empty.
+def use_keys(keys: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Return the statement that allows the use of these keys, through DynamoDB only; none if there are none.
 
     DynamoDB uses a table's key on behalf of its caller (DynamoDB guide, "DynamoDB encryption at rest: authorizing
     use of a customer managed key"). The key's own policy must allow it, too, or leave it to policies like this.

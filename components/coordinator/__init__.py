@@ -91,7 +91,7 @@ class CoordinatorArgs:
     home: str
     former: FormerHome | None
     """Whose record this deployment follows, if the home region must be moved or taken back."""
-    kms_keys: Mapping[str, str]
+    kms_keys: Mapping[str, pulumi.Input[str]]
     """Region → the ARN of the key that encrypts its tables and logs, if not keys of AWS do."""
     roles: Roles
     protect: bool
@@ -126,7 +126,7 @@ class Coordinator(pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions) -> None:
-        names, home, former, key = args.names, args.home, args.former, args.kms_keys.get(args.home, "")
+        names, home, former, key = args.names, args.home, args.former, args.kms_keys.get(args.home)
         base, name = name, f"{name}-{home}"
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         self._name, self._home, self._former, self._default_counter = name, home, former, args.default_counter
@@ -168,8 +168,8 @@ class Coordinator(pulumi.ComponentResource):
                 **args.environment,
             },
             own_environment={"LAYOUTS_TABLE": layouts_name, "MIRROR_TABLE": mirror.name},
-            statements=pulumi.Output.all(layouts_arn, layouts_name).apply(
-                lambda known: [*_statements(names, known[0]), *use_keys([*args.kms_keys.values()])]
+            statements=pulumi.Output.all(layouts_arn, layouts_name, *args.kms_keys.values()).apply(
+                lambda known: [*_statements(names, known[0]), *use_keys(known[2:])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
             timeout=900,
@@ -185,7 +185,7 @@ class Coordinator(pulumi.ComponentResource):
                 only_writers(f"{name}-{each}-writers", home, its, [ours], self)
         if args.protect and former is not None and moving:
             # They were protected, so they are deleted by the next deployment.
-            old, its_key = f"{base}-{former.region}", args.kms_keys.get(former.region, "")
+            old, its_key = f"{base}-{former.region}", args.kms_keys.get(former.region)
             left = partial(table, region=former.region, parent=self, protect=False, kms_key=its_key)
             left(f"{old}-layouts", names.layouts_table, stream=True)
             left(f"{old}-mirror", names.mirror_table)

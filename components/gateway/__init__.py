@@ -52,8 +52,8 @@ class Gateway(pulumi.ComponentResource):
             f"{name}-policy",
             role=self.role.name,
             name="own",
-            policy=arn_in(region.name, table).apply(
-                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([region.kms_key])])
+            policy=pulumi.Output.all(arn_in(region.name, table), region.kms_key).apply(
+                lambda known: policy([allow(["dynamodb:UpdateItem"], known[0]), *use_keys(known[1:])])
             ),
             opts=child,
         )

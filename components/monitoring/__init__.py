@@ -28,8 +28,8 @@ class Monitoring(pulumi.ComponentResource):
         *,
         dashboard: bool,
         emails: Sequence[str],
-        topics: Mapping[str, str],
-        kms_keys: Mapping[str, str],
+        topics: Mapping[str, pulumi.Input[str]],
+        kms_keys: Mapping[str, pulumi.Input[str]],
         deployed: pulumi.Resource,
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -71,7 +71,7 @@ class Monitoring(pulumi.ComponentResource):
     def _child(self, region: str, *after: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self._in[region], depends_on=after, ignore_changes=STAYS)
 
-    def _topic(self, region: str, emails: Iterable[str], kms_key: str | None) -> aws.sns.Topic:
+    def _topic(self, region: str, emails: Iterable[str], kms_key: pulumi.Input[str] | None) -> aws.sns.Topic:
         topic = aws.sns.Topic(
             f"{self._name}-{region}-topic",
             name=self._metrics.names.alarms_topic,

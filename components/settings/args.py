@@ -15,6 +15,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
+import pulumi
+
 from ..names import ResourceNames
 from .subjects import Access, Region, Roles
 
@@ -71,6 +73,8 @@ class Range:
     needed: str = ""
     """Why it can't be empty."""
     example: Any = None
+    later: bool = False
+    """Whether it, or each of an object's values, may be an output, which is known once other resources are made."""
     minting: bool = False
     """Whether the minting function gets it, as an environment variable with its name."""
 
@@ -89,7 +93,7 @@ def required(**more: Any) -> Any:
 class GlobalIntegersArgs:
     """The settings of a deployment, as arguments of the component. None means the default.
 
-    They are plain values and no outputs, because they decide which resources exist.
+    Most are plain values and no outputs, because they decide which resources exist.
     """
 
     home: str = required(
@@ -168,8 +172,8 @@ class GlobalIntegersArgs:
         [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )
     """Addresses that alarms are sent to. Each must confirm a mail from every region within 48 hours."""
-    alarm_topics: Setting[Mapping[str, str]] = setting(
-        {}, wanted="regions and ARNs", example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
+    alarm_topics: Setting[Mapping[str, pulumi.Input[str]]] = setting(
+        {}, wanted="regions and ARNs", later=True, example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
     )
     """Region → ARN of an SNS topic in it, to which the region's alarms are sent."""
     protect: Setting[bool] = setting(True)
@@ -188,12 +192,12 @@ class GlobalIntegersArgs:
     whoever IAM allows in this account may [use all](permissions.md#who-may-use-which-counter)."""
     iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
     """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
-    permissions_boundary: Setting[str] = setting(
-        "", pattern=BOUNDARY, wanted="the ARN of a policy, like arn:aws:iam::123456789012:policy/b"
+    permissions_boundary: Setting[pulumi.Input[str]] = setting(
+        "", later=True, pattern=BOUNDARY, wanted="the ARN of a policy, like arn:aws:iam::123456789012:policy/b"
     )
     """ARN of the permissions boundary of every role."""
-    kms_keys: Setting[Mapping[str, str]] = setting(
-        {}, wanted="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
+    kms_keys: Setting[Mapping[str, pulumi.Input[str]]] = setting(
+        {}, wanted="regions and keys", later=True, example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
     )
     """Region → ARN of the [KMS key](permissions.md#keys) that encrypts what is stored there. All regions have one, the
     home region included, or none."""
@@ -257,9 +261,9 @@ class Settings(GlobalIntegersArgs):
     @property
     def roles(self) -> Roles:
         """How every role is made."""
-        return Roles(self.iam_path, self.permissions_boundary)
+        return Roles(self.iam_path, None if self.permissions_boundary == "" else self.permissions_boundary)
 
     def region(self, name: str) -> Region:
         """Return what the settings say about a region."""
         successors = self.regions if name in self.leaving else ()
-        return Region(name, self.kms_keys.get(name, ""), name in self.paused, successors)
+        return Region(name, self.kms_keys.get(name), name in self.paused, successors)

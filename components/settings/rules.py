@@ -12,7 +12,7 @@ from ..monitoring.alarms import ALARMS
 from ..names import MAX_ROLE_NAME, PREFIX
 from .args import HOST, ORIGIN, SETTINGS, Settings
 from .aws_regions import check_regions, partitions
-from .values import Findings, did_you_mean, whole
+from .values import Findings, did_you_mean, is_later, whole
 
 ALL = "*"
 """In `callers`: all callers, or all counters. In `floors` and `alarms`: all that aren't named."""
@@ -228,9 +228,15 @@ def _counters(pattern: str, names: object, findings: Findings) -> Sequence[str]:
 def check_keys(settings: Settings, findings: Findings) -> None:
     """Check region → key. If one region has a key, all that are deployed to must have one."""
     for region, arn in settings.kms_keys.items():
-        entry, found, partition = f"kms_keys.{region}", KEY.fullmatch(str(arn)), partitions().get(region)
+        entry, found, partition = (
+            f"kms_keys.{region}",
+            None if is_later(arn) else KEY.fullmatch(str(arn)),
+            partitions().get(region),
+        )
         if partition is None:
             findings.wrong("kms_keys", region, f"is not an AWS region{did_you_mean(region, partitions())}")
+        elif is_later(arn):
+            continue
         elif found is None:
             findings.wrong(entry, arn, "is not the ARN of a key (an alias is not possible here)")
         elif found[1] != partition:
@@ -291,9 +297,11 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
     topic = f"arn:aws:sns:{settings.home or 'us-east-1'}:123456789012:operators"
     with_alarms = list(dict.fromkeys([settings.home, *settings.regions]))
     for region, arn in settings.alarm_topics.items():
-        entry, match = f"alarm_topics.{region}", TOPIC.fullmatch(str(arn))
+        entry, match = f"alarm_topics.{region}", None if is_later(arn) else TOPIC.fullmatch(str(arn))
         if region not in with_alarms:
             findings.add(entry, f"the stack has no alarms there; it has some in {', '.join(with_alarms)}")
+        elif is_later(arn):
+            continue
         elif match is None:
             findings.wrong(entry, arn, f"is not the ARN of an SNS topic like {topic}")
         elif match[1] != region:

@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pulumi
+
 
 @dataclass(frozen=True)
 class Region:
     """One region."""
 
     name: str
-    kms_key: str
-    """The ARN of the key that encrypts its tables and logs. Empty: keys of AWS do."""
+    kms_key: pulumi.Input[str] | None
+    """The ARN of the key that encrypts its tables and logs. None: keys of AWS do."""
     paused: bool
     successors: Sequence[str]
     """If it leaves: the regions that mint, where its callers are to go. Otherwise empty."""
@@ -26,8 +28,8 @@ class Roles:
     """How every role is made."""
 
     path: str
-    permissions_boundary: str
-    """The ARN of a policy, or empty."""
+    permissions_boundary: pulumi.Input[str] | None
+    """The ARN of a policy."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, cast, get_args, get_origin
+from inspect import isawaitable
+from typing import Any, Union, cast, get_args, get_origin
+
+import pulumi
 
 from .args import SETTINGS, GlobalIntegersArgs, Range
 
@@ -49,16 +52,45 @@ def kind(name: str) -> type:
 
 def _declared(name: str) -> Any:
     found = SETTINGS[name].type
-    return get_args(found)[0] if type(None) in get_args(found) else found
+    return get_args(found)[0] if get_origin(found) is Union else found
 
 
 def checked(args: GlobalIntegersArgs, findings: Findings) -> Iterator[tuple[str, Any]]:
     """Return every setting, or its default if it has another type: lists as tuples, whole floats as integers."""
     for name, field in SETTINGS.items():
         allowed: Range = field.metadata["allowed"]
-        value = _CHECKS[kind(name)](name, getattr(args, name), allowed, findings)
+        given = getattr(args, name)
+        values_only = not allowed.later or (kind(name) is Mapping and is_later(given))
+        outputs = list(_outputs(name, given)) if values_only else []
+        for path in outputs:
+            findings.add(path, NOT_LATER)
+        check = _CHECKS[kind(name)]
+        value = None if outputs else given if is_later(given) else check(name, given, allowed, findings)
         default = tuple(allowed.default) if kind(name) is Sequence else allowed.default
         yield name, default if value is None else value
+
+
+NOT_LATER = (
+    "an output isn't known before other resources are made, and this setting decides which ones there are; pass the "
+    "value itself, for example from the configuration (pulumi.Config)"
+)
+
+
+def is_later(value: object) -> bool:
+    """Return whether it is an output: its value is known once other resources are made."""
+    return isinstance(value, pulumi.Output) or isawaitable(value)
+
+
+def _outputs(path: str, value: object) -> Iterator[str]:
+    """Yield the paths of all outputs in a value."""
+    if is_later(value):
+        yield path
+    elif isinstance(value, Mapping):
+        for key, entry in cast("Mapping[object, object]", value).items():
+            yield from _outputs(f"{path}.{key}", entry)
+    elif isinstance(value, list | tuple):
+        for entry in cast("Sequence[object]", value):
+            yield from _outputs(path, entry)
 
 
 def _integer(name: str, value: object, allowed: Range, findings: Findings) -> int | None:

@@ -2,17 +2,21 @@
 
 import re
 import socket
+from typing import Any
 
 import pulumi
+import pulumi_aws as aws
 import pytest
 
 from components import GlobalIntegers, GlobalIntegersArgs
 from components.settings import args_of_stack
+from components.settings.values import NOT_LATER
+from components.testing import arn
 from local.engine.program import UNKNOWN
 from tests.components.aws_answers import ALARM, FUNCTION, TABLE
 from tests.components.recording import Aws, Deployment
 from tests.components.registrations import CONFIGURATIONS, REGISTERED
-from tests.components.running import PROJECT, STACK, THREE, config, deploy
+from tests.components.running import PROJECT, STACK, THREE, config, deploy, deploy_badly
 from tests.docs.test_words import retired
 
 
@@ -60,6 +64,74 @@ def test_two_in_one_program_share_nothing() -> None:
         others = {resource.urn for resource in deployment.resources if not resource.name.startswith(name)}
         assert tables <= reconcile.dependencies
         assert not reconcile.dependencies & others
+
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/7d1e"
+BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
+
+
+def with_outputs() -> None:
+    """Another Pulumi program, which makes a topic, a key and a boundary, and hands their outputs over."""
+    topic = aws.sns.Topic("topic", name="operators", region="us-east-1").arn
+    GlobalIntegers(
+        "orders",
+        GlobalIntegersArgs(
+            home="us-east-1",
+            regions=["us-east-1"],
+            api_gateway=True,
+            kms_keys={"us-east-1": topic.apply(lambda _: KEY)},
+            alarm_topics={"us-east-1": topic},
+            permissions_boundary=topic.apply(lambda _: BOUNDARY),
+        ),
+    )
+
+
+@pytest.mark.slow
+def test_values_that_are_known_later_reach_what_uses_them() -> None:
+    deploy({}, program=with_outputs, aws=Aws(preview=True))
+    deployment = deploy({}, program=with_outputs)
+    topic = arn("sns", "us-east-1", "operators")
+
+    assert {r.inputs["serverSideEncryption"]["kmsKeyArn"] for r in deployment.of(TABLE)} == {KEY}
+    assert {r.inputs["kmsKeyArn"] for r in deployment.of(FUNCTION)} == {KEY}
+    assert all(r.inputs["alarmActions"] == [topic] for r in deployment.of(ALARM) if "alarmActions" in r.inputs)
+    assert {r.inputs["permissionsBoundary"] for r in deployment.of("aws:iam/role:Role")} == {BOUNDARY}
+    policies = [r.inputs["policy"] for r in deployment.of("aws:iam/rolePolicy:RolePolicy")]
+    assert sum(KEY in policy for policy in policies) >= 5, "coordinator and function, next and own; gateway"
+
+
+def test_an_output_that_decides_which_resources_exist_is_refused_by_name() -> None:
+    def program() -> None:
+        later: Any = pulumi.Output.from_input("later")
+        asked: dict[str, Any] = {
+            "regions": ["us-east-1", later],
+            "counters": later,
+            "floors": {"integers": later},
+            "domain": later,
+        }
+        more: dict[str, Any] = {
+            "callers": {"arn": [later]},
+            "alarm_emails": [later],
+            "alarm_topics": later,
+            "memory_size": later,
+        }
+        GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", **asked, **more))
+
+    error, deployment = deploy_badly({}, program=program)
+
+    refused = sorted(line.partition(":")[0].strip() for line in str(error).splitlines() if NOT_LATER in line)
+    wanted = [
+        "alarm_emails",
+        "alarm_topics",
+        "callers.arn",
+        "counters",
+        "domain",
+        "floors.integers",
+        "memory_size",
+        "regions",
+    ]
+    assert (refused, deployment.resources) == (wanted, [])
+    assert "object at 0x" not in str(error)
 
 
 @pytest.mark.slow
