@@ -58,7 +58,7 @@ lose:
 
 # End the deployment on this machine and forget it.
 down:
-	@if $(installed_here); then $(BIN)/python -m local down; else $(missing); echo "nothing runs here: nothing is installed yet"; fi
+	@if $(installed_here); then $(BIN)/python -m local down $(if $(filter command% environment%,$(origin STACK)),--stack $(STACK)); else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
 # CHANGED=1 takes types and only what the changes since the last commit reach; CHANGED=main, since another one.
 # Lint and the quick tests, which need no server, browser or database (30 seconds with two processors).

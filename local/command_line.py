@@ -113,7 +113,8 @@ def _parser() -> argparse.ArgumentParser:
     sent = add(_send, "send", "send an event to the coordinator, and print its answer")
     sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
 
-    add(_down, "down", "end the server and forget everything, integers too")
+    down = add(_down, "down", "end the server and forget everything, integers too")
+    down.add_argument("--stack", help="only if no other stack runs here")
     return parser
 
 
@@ -311,8 +312,14 @@ def _send(options: argparse.Namespace) -> Iterable[str]:
     return [send(options.stack, options.event)]
 
 
-def _down(_options: argparse.Namespace) -> None:
+def _down(options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
+    others = [name for name in stacks() if name != options.stack and (state_folder() / f"{name}.json").exists()]
+    if options.stack and others:
+        raise LocalError(
+            f"{', '.join(others)} would end, too: all stacks run on one server. To end all: make down, or "
+            f"{command('down')}"
+        )
     was_left = aws_server.is_left()
     DOMAIN.stop()
     GATEWAY.stop()

@@ -44,7 +44,9 @@ def test_the_newest_line_is_shown_after_many(small: Machine) -> None:
 def test_after_down_all_begins_again(fresh: Machine) -> None:
     up(fresh, "us-east-1")
     state = (fresh.folder / "dev.json").read_text()
-    assert fresh.run("down").returncode == 0
+    refused = fresh.run("down", "--stack", "two")
+    assert (refused.returncode, "dev would end, too" in refused.stderr) == (1, True)
+    assert fresh.run("down", "--stack", "dev").returncode == 0
     (fresh.folder / "dev.json").write_text(state)  # as a `down` that is killed leaves it
 
     started = fresh.up("us-east-1")
