@@ -59,13 +59,13 @@ def checked(args: GlobalIntegersArgs, findings: Findings) -> Iterator[tuple[str,
     """Return every setting, or its default if it has another type: lists as tuples, whole floats as integers."""
     for name, field in SETTINGS.items():
         allowed: Range = field.metadata["allowed"]
-        given = getattr(args, name)
-        values_only = not allowed.later or (kind(name) is Mapping and is_later(given))
-        outputs = list(_outputs(name, given)) if values_only else []
+        passed = getattr(args, name)
+        values_only = not allowed.later or (kind(name) is Mapping and is_later(passed))
+        outputs = list(_outputs(name, passed)) if values_only else []
         for path in outputs:
             findings.add(path, NOT_LATER)
         check = _CHECKS[kind(name)]
-        value = None if outputs else given if is_later(given) else check(name, given, allowed, findings)
+        value = None if outputs else passed if is_later(passed) else check(name, passed, allowed, findings)
         default = tuple(allowed.default) if kind(name) is Sequence else allowed.default
         yield name, default if value is None else value
 

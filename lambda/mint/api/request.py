@@ -135,12 +135,12 @@ def received(event: Any) -> Received:
     context, body = _mapping(event.get("requestContext")), str(event.get("body") or "")
     is_rest = "httpMethod" in event
     is_known = "apiId" in context if is_rest else "method" in _mapping(context.get("http"))
-    if not is_known or "methodArn" in event or "routeArn" in event:
-        source = next((name for member, name in OTHERS.items() if member in context or member in event), "unknown")
+    other = next((name for member, name in OTHERS.items() if member in context or member in event), "")
+    if other or not is_known:
         raise Problem(
             HTTPStatus.BAD_REQUEST,
-            "this is no event of a Function URL, an HTTP API or a REST API, so nothing is minted; its source: "
-            + source,
+            "this is no event of a Function URL, an HTTP API or a REST API, but of "
+            f"{other or 'something else'}; nothing is minted",
         )
     if is_rest:
         method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")

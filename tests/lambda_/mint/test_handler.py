@@ -53,7 +53,7 @@ FOREIGN: list[tuple[Any, str]] = [
     (POSTED | {"methodArn": "a", "requestContext": {"apiId": "a"}}, "API Gateway, which asks for authorization"),
     ({"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {}}, "EventBridge"),
     ({"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}, "a queue, a topic, a stream, a bucket or CloudFront"),
-    (POSTED, "unknown"), ({}, "unknown"), ([], "unknown"), (None, "unknown"), (7, "unknown"), ("GET /", "unknown"),
+    (POSTED, "something else"), ({}, "something else"), ([], "something else"), (None, "something else"), (7, "something else"), ("GET /", "something else"),
 ]  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_an_event_of_another_service_mints_nothing(stack: Stack, event: Any, sou
     response = mint.handler.handler(event, None)
 
     assert response["statusCode"] == 400
-    assert json.loads(response["body"])["detail"].endswith(f"nothing is minted; its source: {source}")
+    assert json.loads(response["body"])["detail"].endswith(f", but of {source}; nothing is minted")
 
 
 @pytest.fixture
