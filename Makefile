@@ -83,7 +83,7 @@ long: packages
 flaky: packages
 	$(BIN)/python -m tools.flaky
 
-# Install what long tests run, where that is possible: Chromium, MariaDB and Java by apt, DynamoDB Local by Maven.
+# Install what long tests run, where that is possible: by apt, DynamoDB Local by Maven, and uWSGI from PyPI.
 packages: .venv/dev
 	@$(BIN)/python -m tools.programs
 
@@ -144,6 +144,7 @@ lock: .venv/dev
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
 	$(call pin,proof/bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
+	$(call pin,tests/client/requirements-uwsgi.txt,The server that forks in C: `make packages` compiles it where it can.,--group uwsgi)
 	$(call pin,docs/site/requirements.txt,What builds the site: `make site` installs it in an environment of its own.,pyproject.toml --group site --constraints requirements-dev.txt)
 	@$(NPM) $(if $(UPGRADE),update,install) --package-lock-only
 

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,6 +108,39 @@ class JavaProgram(Program):
         return [(self.folder / name, self.fetched / name) for name in ("pom.xml", f"{self.main}.java")]
 
 
+@dataclass(frozen=True)
+class CompiledProgram(Program):
+    """A program from PyPI that is compiled for this Python, against its headers. So no environment has to have it.
+
+    Args:
+        requirements: What is installed, pinned.
+        fetched: Where. `make clean` removes it.
+    """
+
+    requirements: Path = Path()
+    fetched: Path = Path()
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of what it is compiled by and, once it is, of the program alone."""
+        program = self.fetched / "bin" / self.title.lower()
+        return (str(program),) if program.is_file() else super().paths()
+
+    @property
+    def missing(self) -> str | None:
+        """Why a test that needs it can't run; None if it can."""
+        installed = self.fetched / self.requirements.name
+        if installed.is_file() and installed.read_bytes() == self.requirements.read_bytes():
+            return None
+        return super().missing or f"{self.title} is not installed (.venv/bin/python -m tools.programs)"
+
+    def fetch(self) -> None:
+        """Compile it, which takes half a minute of a processor. What fails shows in `missing`."""
+        shutil.rmtree(self.fetched, ignore_errors=True)
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--target", str(self.fetched)]
+        if subprocess.run([*pip, "--requirement", str(self.requirements)]).returncode == 0:
+            shutil.copyfile(self.requirements, self.fetched / self.requirements.name)
+
+
 CHROMIUM = Program(
     "Chromium", (("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),), ("chromium",)
 )
@@ -127,6 +161,13 @@ DYNAMODB_LOCAL = JavaProgram(
     main="OnLoopback",
     fetched=TESTS.parent / ".venv" / "dynamodb-local",
 )
+UWSGI = CompiledProgram(
+    "uWSGI",
+    (("gcc", "cc", "clang"),),
+    ("gcc", "libc6-dev", "python3-dev"),
+    requirements=TESTS / "client" / "requirements-uwsgi.txt",
+    fetched=TESTS.parent / ".venv" / "uwsgi",
+)
 PROGRAMS = {
     "chromium": CHROMIUM,
     "mariadb": MARIADB,
@@ -134,6 +175,7 @@ PROGRAMS = {
     "clients": CLIENTS,
     "java": JAVA,
     "dynamodb-local": DYNAMODB_LOCAL,
+    "uwsgi": UWSGI,
 }
 
 

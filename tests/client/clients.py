@@ -88,7 +88,7 @@ class Tasks(Awaited):
 def wait_for_background(integers: Any) -> None:
     """Wait until a client in threads does nothing in the background."""
     ends = time.monotonic() + HANG
-    while integers.client.io.background:
+    while integers.client.last.io.background:
         assert time.monotonic() < ends
         time.sleep(0.005)
 

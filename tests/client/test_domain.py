@@ -31,7 +31,7 @@ def test_this_machine_has_no_names_for_regions(url: str) -> None:
 
     assert client.domain is not None
     assert client.domain.alone
-    assert client.regions.names == [client.domain.name]
+    assert client.last.regions.names == [client.domain.name]
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_a_wrong_key_is_refused(key: Any) -> None:
 
 def test_a_client_shows_what_it_knows_of_its_regions() -> None:
     integers = Integers(URLS, counter="orders", lease=10)
-    regions = integers.client.regions
+    regions = integers.client.last.regions
     regions.to_check()
     regions.checked("eu-west-1", True, 0.0123)
     regions.failed("us-east-1", regions.clock(), Failure(FailureKind.SILENT, "no response"))

@@ -29,6 +29,7 @@ FILES = {
     "requirements-local.txt": [*PROGRAM, *group("local")],
     "requirements-dev.txt": [*PROGRAM, *group("dev")],
     "proof/bench/requirements.txt": group("bench"),
+    "tests/client/requirements-uwsgi.txt": group("uwsgi"),
     "docs/site/requirements.txt": [*PROGRAM, *group("site")],
 }
 """File → the direct dependencies that it has to pin."""

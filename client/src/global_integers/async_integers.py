@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
-from .minting import AnyCounter, AnyIntegers
+from .minting import AnyCounter, AnyIntegers, State
 from .minting.api import Owner
 from .minting.failover import Health
 from .minting.lease_buffer import first_of
@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 
 
 class AsyncCounter(AnyCounter):
-    """A counter. `next` and `take` may be called by any task of one event loop; the iterator never ends."""
+    """A counter. `next` and `take` may be called by any task of any event loop; the iterator never ends."""
 
     async def next(self, *, key: str | None = None) -> int:
         """Return the next integer. See `Counter.next`."""
         if key is None:
-            integers, begins, ends, mark = self._buffer.lease
+            buffer = self._buffer
+            if buffer.loop is not asyncio.get_running_loop():
+                return await self._next()
+            integers, begins, ends, mark = buffer.lease
             if begins <= time() < ends:
                 for integer in integers:
                     if mark[0]:  # else this is a forked child, and its parent has this integer
                         return integer
                     break
-            share = self._buffer.shares.get(id(asyncio.current_task()))
+            share = buffer.shares.get(id(asyncio.current_task()))
             return (share and first_of(share, time())) or await self._next()
         return (await self.take(1, key=key))[0]
 
@@ -46,7 +49,7 @@ class AsyncCounter(AnyCounter):
 
 
 class AsyncIntegers(AsyncCounter, AnyIntegers[AsyncCounter, "httpx.AsyncClient"]):
-    """`Integers` with `await`, for the tasks of one event loop."""
+    """`Integers` with `await`, for asyncio's tasks. Each event loop has connections and leases of its own."""
 
     _counter = AsyncCounter
     _io = Tasks
@@ -70,10 +73,10 @@ class AsyncIntegers(AsyncCounter, AnyIntegers[AsyncCounter, "httpx.AsyncClient"]
 
     async def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
-        return await self.client.health()
+        return await self.client.with_state(State.health)
 
     async def aclose(self) -> None:
-        """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
+        """Close this event loop's connections. What it has leased is dropped: a gap. The client may be used again."""
         await self.client.close()
 
     async def __aenter__(self) -> "Self":

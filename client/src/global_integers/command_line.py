@@ -172,7 +172,7 @@ def _status(integers: Integers, options: argparse.Namespace) -> int:
             "reachable": health.seconds is not None,
             "latency_ms": None if health.seconds is None else round(health.seconds * 1000, 1),
         }
-        answer = run(integers.client.ask(region, api.status(options.counter or ""))) if row["reachable"] else None
+        answer = run(integers.client.state.ask(region, api.status(options.counter or ""))) if row["reachable"] else None
         if isinstance(answer, Mapping):
             of_item = ("base", "position", "ceiling", "left", "epoch", "stride")
             names = ("ok", "counter", *of_item, "version", "pending", "regions")
@@ -279,9 +279,9 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     client = integers.client
     if client.domain is not None and client.domain.alone:
         raise ValueError(f"{client.domain.name} has no names for its regions; give the regions' URLs instead")
-    run(client.locate(client.options.deadline()))
+    run(client.state.locate(client.options.deadline()))
     found = _Check(client, options.counter or "")
-    for region in client.regions.names:
+    for region in client.state.regions.names:
         try:
             found.check_region(region)
         except Unavailable as failed:
@@ -328,8 +328,8 @@ class _Check:
             if before is not None:
                 self.wrong.append(f"{region}: minted {integer}, which {before} has minted before")
             self.minted[name, integer] = region
-        run(self._client.check(region))  # it may open the connection
-        health = run(self._client.check(region))
+        run(self._client.state.check(region))  # it may open the connection
+        health = run(self._client.state.check(region))
         latency = "-" if health.seconds is None else f"{health.seconds * 1000:.0f} ms"
         self.regions.append(f"{region}: {', '.join(map(str, minted))}, stride {first.stride}, {latency}")
         if not health.ok:
@@ -346,7 +346,7 @@ class _Check:
 
     def _ask(self, region: str, request: ApiRequest[T]) -> T:
         """Return a region's own answer, or raise `Unavailable`."""
-        answer = run(self._client.ask(region, request))
+        answer = run(self._client.state.ask(region, request))
         if isinstance(answer, Failure):
             raise Unavailable("", {region: f"{request.subject}: {answer.reason}"}, [answer.hint])
         return answer

@@ -5,7 +5,7 @@ from threading import get_ident
 from time import time
 from typing import TYPE_CHECKING
 
-from .minting import AnyCounter, AnyIntegers
+from .minting import AnyCounter, AnyIntegers, State
 from .minting.api import Owner
 from .minting.failover import Health
 from .minting.lease_buffer import first_of
@@ -139,7 +139,7 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
         Raises:
             Unavailable, Refused: the client has a domain, and the domain doesn't name its regions.
         """
-        return run(self.client.health())
+        return run(self.client.with_state(State.health))
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""

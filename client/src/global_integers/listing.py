@@ -62,14 +62,14 @@ def names_of(client: Client) -> list[str]:
 
 def look(client: Client, counters: Iterable[str]) -> list[CounterState]:
     """Ask all regions, at the same time, for the state of one counter after the other."""
-    run(client.locate(client.options.deadline()))
-    return [_state(client, counter, client.regions.names) for counter in counters]
+    run(client.state.locate(client.options.deadline()))
+    return [_state(client, counter, client.state.regions.names) for counter in counters]
 
 
 def _state(client: Client, counter: str, regions: Sequence[str]) -> CounterState:
     request = api.status(counter)
-    calls = [partial(client.ask, region, request) for region in regions]
-    answers = run(client.io.run_all(calls, client.options.timeout))
+    calls = [partial(client.state.ask, region, request) for region in regions]
+    answers = run(client.state.io.run_all(calls, client.options.timeout))
     state = CounterState(counter, client.options.clock())
     for asked, answer in zip(regions, answers, strict=True):
         if isinstance(answer, Mapping):

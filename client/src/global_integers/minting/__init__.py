@@ -5,19 +5,19 @@ different for them: how to wait, send, and work in the background.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused, Unavailable
 from . import api
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .domain import Domain
 from .failover import Failover, Health, Regions, order_of
-from .forks import Mark, clients, here, loading
+from .forks import Mark, Stale, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
 from .options import ClientSettings, Deadline, Options
 from .signing import Signature, signatures
@@ -38,32 +38,190 @@ MAX_COUNTERS = 1000
 """The largest number of counters that a client keeps, each with its lease, like a function (lambda/mint/leases.py)."""
 
 
+class State:
+    """What of a client belongs to one process and, for tasks, to one event loop. A call works with one of these.
+
+    It has all that a forked child must not share with its parent: leases, connections, locks, and who waits. It is over
+    in a child, and once the client is closed. Then it is replaced whole, and calls that have begun with it begin again.
+    """
+
+    def __init__(self, client: "Client", regions: Regions, loop: object) -> None:
+        self.mark = here()
+        self.closed = False
+        self.regions = regions
+        self.io = client.make_io()
+        self._client = client
+        self._loop = loop
+        self._buffers: WeakKeyDictionary[AnyCounter, LeaseBuffer] = WeakKeyDictionary()
+        self._transport: Transport | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the client was closed, or this is a forked child."""
+        return self.closed or not self.mark[0]
+
+    def buffer(self, counter: "AnyCounter") -> LeaseBuffer:
+        """Return what is leased of a counter."""
+        found = self._buffers.get(counter)
+        if found is None:
+            options = self._client.options
+            made = LeaseBuffer(options.lease, options.lease_seconds, time)
+            made.loop = self._loop
+            found = self._buffers.setdefault(counter, made)
+        return found
+
+    async def close(self) -> None:
+        """Close all connections, end what goes on in the background, and drop all leases."""
+        self.closed = True
+        for counter in [reference() for reference in self._buffers.keyrefs()]:
+            if counter is not None and (buffer := self._buffers.get(counter)) is not None:
+                buffer.drop()
+        self.io.end()
+        if self._transport is not None:
+            await self._transport.close()
+
+    async def call(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
+        """Send a request to one region after the other until one answers. See `Failover.answer`."""
+        if order is None:
+            await self.locate(deadline)
+            await self._measure(deadline)
+        try:
+            return await self._failover().answer(request, deadline, order)
+        except (Unavailable, Refused) as failed:
+            if isinstance(failed, Unavailable) or failed.status in (401, 403):
+                self.regions.outdated = True
+            raise
+
+    async def locate(self, deadline: Deadline) -> None:
+        """If the client has a domain, make its regions known. See `Domain.locate`."""
+        if self._client.domain is not None:
+            await self._client.domain.locate(self._failover(), deadline, self.io.start)
+
+    async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
+        """Return one region's answer, after a single attempt."""
+        options = self._client.options
+        return await self._send(region, request, min(options.attempt_timeout, options.timeout))
+
+    async def check(self, region: str) -> Health:
+        """Ask one region whether it can mint, and remember how long it took."""
+        clock = self.regions.clock
+        try:
+            self._sender()  # its import is not the region's latency
+            began = clock()
+            answer = await self.ask(region, api.health())
+        except BaseException:  # it was interrupted, which says nothing of the region
+            self.regions.uncheck(region)
+            self.regions.wait_no_longer()
+            raise
+        return self.regions.checked(region, answer, clock() - began)
+
+    async def health(self) -> dict[str, Health]:
+        """Return each region's health. All are asked at the same time, in a signal handler one after the other."""
+        await self.locate(self._client.options.deadline())
+        names = self.regions.names
+        timeout = self._client.options.timeout
+        found = await self.io.run_all([partial(self.check, region) for region in names], timeout)
+        late = Health(False, None, f"no response within {timeout:.3g} s")
+        return {name: health or late for name, health in zip(names, found, strict=True)}
+
+    def _failover(self) -> Failover:
+        """Return what asks the regions. A state has none: so it is freed, with its connections, once unused."""
+        return Failover(self.regions, self._send, self.io.sleep, self._client.tell)
+
+    async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+        """Return a region's answer.
+
+        Raises:
+            Stale: there is none, since the client was closed or the process forked. That is no failure of the region.
+        """
+        if self.is_over:
+            raise Stale
+        try:
+            answer = await self._sender().send(region, request, seconds)
+        except (AttributeError, OSError, RuntimeError, ValueError):  # also of a connection that was closed here
+            if self.is_over:
+                raise Stale from None
+            raise
+        if isinstance(answer, Failure) and self.is_over:
+            raise Stale
+        return answer
+
+    def _sender(self) -> "Transport":
+        """Return what sends requests. It is imported when first needed: httpx takes most of the time of an import."""
+        found = self._transport
+        if found is None:
+            with loading():
+                from .transport import Transport
+
+                client, clock = self._client, self.regions.clock
+                made = Transport(
+                    client.url, client.signature, client.tell, client.options.http, awaits=self.io.awaits, clock=clock
+                )
+                found = self._transport = self._transport or made
+        return found
+
+    async def _measure(self, deadline: Deadline) -> None:
+        """Start the health checks that are due, in the background. The first call waits for one of them."""
+        try:
+            for region in self.regions.to_check():
+                if not self.io.start(partial(self.check, region)):
+                    self.regions.uncheck()
+                    self.regions.wait_no_longer()
+                    break
+        except BaseException:  # a call that is interrupted leaves no region as being checked
+            self.regions.uncheck()
+            raise
+        signal = self.regions.wait_for_first(self.io.make_signal)
+        if signal is not None:
+            await signal.wait(min(self._client.options.attempt_timeout, deadline.ends - self.regions.clock()))
+            self.regions.wait_no_longer()
+
+
 class Client:
     """What the counters of one `Integers` or `AsyncIntegers` share."""
 
-    def __init__(self, options: Options, io: "Threads | Tasks") -> None:
+    def __init__(self, options: Options, make_io: "Callable[[], Threads | Tasks]") -> None:
         self.options = options
+        self.make_io = make_io
         self.domain: Domain | None = None
-        self._url: Callable[[str], str]
-        self._signature: Callable[[str], Signature | None]
+        self.url: Callable[[str], str]
+        self.signature: Callable[[str], Signature | None]
         names: Iterable[str]
         if isinstance(options.urls, str):
             self.domain = Domain(options.urls, options)
             names = [self.domain.name] if self.domain.alone else []
-            self._url, self._signature = self.domain.url, self.domain.signature
+            self.url, self.signature = self.domain.url, self.domain.signature
         else:
             names = options.urls
-            self._url, self._signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
-        self.regions = Regions(names, options.prefer, options.clock)
-        self.io = io
-        self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
+            self.url, self.signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
         self.counters: dict[str, Any] = {}
         """By name, the oldest first; "" is the default one."""
         self._in_use: WeakValueDictionary[str, Any] = WeakValueDictionary()
         """Also those that are only kept by a caller, or by a call that goes on."""
         self._pinned = {"": options.counter} if options.counter else {}
-        self._transport: Transport | None = None
-        clients.add(self)
+        self.last = State(self, Regions(names, options.prefer, options.clock), None)
+        """The state that was begun last: the next one knows what it knows of the regions."""
+        self._states: dict[tuple[Mark, Any], State] = {(self.last.mark, None): self.last}
+
+    @property
+    def state(self) -> State:
+        """The state of this process and event loop."""
+        key = here(), self.last.io.loop()
+        return self._states.get(key) or self._begin(key)
+
+    def _begin(self, key: tuple[Mark, Any]) -> State:
+        """Begin a state. If several threads do so at once, they get the same one."""
+        for mark, loop in list(self._states):
+            if not mark[0] or (loop is not None and loop.is_closed()):
+                self._states.pop((mark, loop), None)
+        self.last = self._states.setdefault(key, State(self, self.last.regions.copied(), key[1]))
+        return self.last
+
+    async def with_state(self, act: Callable[[State], Awaitable[T]]) -> T:
+        """Return what is done with a state. If it is over meanwhile, it is done again with the next one."""
+        while True:
+            with suppress(Stale):
+                return await act(self.state)
 
     @property
     def default_name(self) -> str:
@@ -90,31 +248,11 @@ class Client:
                 self.counters.pop(oldest, None)
         return found
 
-    def mark(self) -> Mark:
-        """Return this process's mark. In a forked process, and in another event loop, the client starts anew first."""
-        mark = here()
-        if self.io.is_elsewhere():
-            self.forget()
-        return mark
-
-    def forget(self) -> None:
-        """Start anew, without anything that a forked child must not share with its parent."""
-        self.io.forget()
-        self._transport = None
-        for counter in self._all():
-            counter.forget()
-        self.regions.forget()
-
     async def close(self) -> None:
-        """Close all connections, end what goes on in the background, and drop all leases."""
-        self.mark()
-        self.regions.uncheck()
-        for counter in self._all():
-            counter.drop()
-        await self.io.close()
-
-    def _all(self) -> list[Any]:
-        return [self.counters[""], *self._in_use.values()] if self.counters else []
+        """Close all connections of this process and event loop, and drop what is leased there."""
+        closed = self._states.pop((here(), self.last.io.loop()), None)
+        if closed is not None:
+            await closed.close()
 
     def tell(self, event: Event) -> None:
         """Tell the observer. An error that it raises is logged; the call goes on."""
@@ -124,52 +262,9 @@ class Client:
             except Exception:
                 log.exception("the observer failed")
 
-    def turn(self) -> FetchTurn:
-        """Return a turn of this thread or task to get an integer."""
-        return FetchTurn(self.io.caller(), self.io.make_signal())
-
     async def call(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
         """Send a request to one region after the other until one answers. See `Failover.answer`."""
-        if order is None:
-            await self.locate(deadline)
-            await self._measure(deadline)
-        try:
-            return await self._failover.answer(request, deadline, order)
-        except (Unavailable, Refused) as failed:
-            if isinstance(failed, Unavailable) or failed.status in (401, 403):
-                self.regions.outdated = True
-            raise
-
-    async def locate(self, deadline: Deadline) -> None:
-        """If the client has a domain, make its regions known. See `Domain.locate`."""
-        self.mark()
-        if self.domain is not None:
-            await self.domain.locate(self._failover, deadline, self.io.start)
-
-    async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
-        """Return one region's answer, after a single attempt."""
-        return await self._send(region, request, min(self.options.attempt_timeout, self.options.timeout))
-
-    async def check(self, region: str) -> Health:
-        """Ask one region whether it can mint, and remember how long it took."""
-        try:
-            self._sender()  # its import is not the region's latency
-            began = self.options.clock()
-            answer = await self.ask(region, api.health())
-        except BaseException:  # it was interrupted, which says nothing of the region
-            self.regions.uncheck(region)
-            self.regions.wait_no_longer()
-            raise
-        return self.regions.checked(region, answer, self.options.clock() - began)
-
-    async def health(self) -> dict[str, Health]:
-        """Return each region's health. All are asked at the same time, in a signal handler one after the other."""
-        await self.locate(self.options.deadline())
-        names = self.regions.names
-        timeout = self.options.timeout
-        found = await self.io.run_all([partial(self.check, region) for region in names], timeout)
-        late = Health(False, None, f"no response within {timeout:.3g} s")
-        return {name: health or late for name, health in zip(names, found, strict=True)}
+        return await self.with_state(lambda state: state.call(request, deadline, order))
 
     async def owner(self, integer: int, counter: str | None) -> Owner:
         """Return the owner of an integer of a counter, by default of the default one."""
@@ -178,7 +273,7 @@ class Client:
             self.pin(await self.call(api.default_counter(), deadline))
         request = api.owner(self.default_name if counter is None else counter, integer)
         found, knows = await self.call(request, deadline)
-        if knows is not None and knows in self.regions.names:
+        if knows is not None and knows in self.last.regions.names:
             with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
                 found, _ = await self.call(request, deadline, [knows])
         return found
@@ -187,56 +282,6 @@ class Client:
         """Create a counter in every region. Return whether it is new."""
         return await self.call(api.create(counter), Deadline(self.options.clock() + timeout, timeout, timeout / 2))
 
-    async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer. If the client was closed or the process forked meanwhile, ask again.
-
-        That is no failure of the region.
-        """
-        while True:
-            mark = self.mark()
-            generation = self.io.generation
-            try:
-                answer = await self.io.send(self._sender(), region, request, seconds)
-            except (AttributeError, OSError, RuntimeError, ValueError):
-                if mark[0]:
-                    raise
-                continue  # it was forked meanwhile, and its parent's connection was closed here
-            if not isinstance(answer, Failure) or (generation == self.io.generation and mark[0]):
-                return answer
-
-    def _sender(self) -> "Transport":
-        """Return what sends requests. It is imported when first needed: httpx takes most of the time of an import."""
-        found = self._transport
-        if found is None:
-            with loading:
-                from .transport import Transport
-
-                found = self._transport = self._transport or Transport(
-                    self._url,
-                    self._signature,
-                    self.tell,
-                    self.options.http,
-                    awaits=self.io.awaits,
-                    clock=self.options.clock,
-                )
-        return found
-
-    async def _measure(self, deadline: Deadline) -> None:
-        """Start the health checks that are due, in the background. The first call waits for one of them."""
-        try:
-            for region in self.regions.to_check():
-                if not self.io.start(partial(self.check, region)):
-                    self.regions.uncheck()
-                    self.regions.wait_no_longer()
-                    break
-        except BaseException:  # a call that is interrupted leaves no region as being checked
-            self.regions.uncheck()
-            raise
-        signal = self.regions.wait_for_first(self.io.make_signal)
-        if signal is not None:
-            await signal.wait(min(self.options.attempt_timeout, deadline.ends - self.options.clock()))
-            self.regions.wait_no_longer()
-
 
 class AnyCounter:
     """A counter of a client: its name, "" for the default one, and its leased integers."""
@@ -244,21 +289,14 @@ class AnyCounter:
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
         self.client = client
-        self.forget()
-
-    def forget(self) -> None:
-        """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
-        self._buffer = LeaseBuffer(self.client.options.lease, self.client.options.lease_seconds, time)
-
-    def drop(self) -> None:
-        """Drop what is leased: a gap."""
-        self._buffer.drop()
+        self._buffer = client.last.buffer(self)
+        """That of the last call's state, where `next` looks first."""
 
     def __repr__(self) -> str:
         client: Client | None = getattr(self, "client", None)  # there is none if its options were refused
         if client is None:
             return f"<{type(self).__name__} (never made)>"
-        name, regions = self.name or client.default_name, client.regions
+        name, regions = self.name or client.default_name, client.last.regions
         domain = "" if client.domain is None else f" domain={client.domain.name}"
         known = ", ".join(f"{region} ({regions.known(region)})" for region in regions.names) or "not known yet"
         counter = repr(name) if name else "default counter"
@@ -276,14 +314,15 @@ class AnyCounter:
             raise ValueError(f"{count!r} is not an integer from 0 on")
         deadline = self.client.options.deadline()
         while True:
-            mark = self.client.mark()
+            mark = here()
             if key is not None:
-                taken = list((await self._keyed(count, key, deadline)).integers())
+                keyed = partial(self._keyed, count=count, key=key, deadline=deadline)
+                taken = list((await self.client.with_state(keyed)).integers())
             else:
-                taken = self._buffer.take_many(count)
+                taken = self.client.state.buffer(self).take_many(count)
                 while len(taken) < count:
-                    block = await self._mint(min(count - len(taken), MAX_BLOCK), deadline)
-                    taken.extend(block.integers())
+                    more = partial(self._mint, count=min(count - len(taken), MAX_BLOCK), deadline=deadline)
+                    taken.extend((await self.client.with_state(more)).integers())
             if mark[0]:
                 return taken
 
@@ -291,55 +330,55 @@ class AnyCounter:
         """Take an integer of the next block, or of a request of its own."""
         deadline = self.client.options.deadline()
         while True:
-            mark = self.client.mark()
-            if self.client.options.lease == 1:
-                integer = (await self._mint(1, deadline)).first
-            else:
-                integer = await self._leased(deadline)
+            mark = here()
+            integer = await self.client.with_state(partial(self._one, deadline=deadline))
             if integer and mark[0]:  # else this is a forked child, and its parent has this integer
                 return integer
 
-    async def _leased(self, deadline: Deadline) -> int:
-        """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
-        buffer, turn = self._buffer, self.client.turn()
+    async def _one(self, state: State, deadline: Deadline) -> int:
+        """Mint an integer, or take the next one that is leased, or fetch a block, or wait for one; 0: try again."""
+        if self.client.options.lease == 1:
+            return (await self._mint(state, 1, deadline)).first
+        buffer, turn = state.buffer(self), FetchTurn(state.io.caller(), state.io.make_signal())
+        self._buffer = buffer
         try:
             buffer.begin(turn)
             if turn.size:
-                await self._fetch(buffer, turn, deadline)
+                await self._fetch(state, turn, deadline)
             elif turn.waits:
                 if not await turn.signal.wait(deadline.ends - self.client.options.clock()):
                     within = f"no block was fetched within {deadline.timeout:.3g} s"
-                    raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
+                    raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", state.regions.reasons())
             elif buffer.is_low:
-                self.client.io.start(self._fetch_ahead)
+                state.io.start(partial(self._fetch_ahead, state))
         finally:
             buffer.end(turn)
-        return turn.integer if buffer is self._buffer else 0
+        return turn.integer
 
-    async def _fetch_ahead(self) -> None:
+    async def _fetch_ahead(self, state: State) -> None:
         """Fetch the next block while the present one is in use."""
-        buffer, turn = self._buffer, self.client.turn()
+        buffer, turn = state.buffer(self), FetchTurn(state.io.caller(), state.io.make_signal())
         try:
             buffer.begin_ahead(turn)
             if turn.size:
-                await self._fetch(buffer, turn, self.client.options.deadline())
+                await self._fetch(state, turn, self.client.options.deadline())
         finally:
             buffer.end(turn)
 
-    async def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: Deadline) -> None:
-        block = await self._mint(turn.size, deadline)
-        buffer.limit(self.client.regions.max_block)
+    async def _fetch(self, state: State, turn: FetchTurn, deadline: Deadline) -> None:
+        block, buffer = await self._mint(state, turn.size, deadline), state.buffer(self)
+        buffer.limit(state.regions.max_block)
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))
 
     async def _mint(
-        self, count: int, deadline: Deadline, key: str | None = None, order: Sequence[str] | None = None
+        self, state: State, count: int, deadline: Deadline, key: str | None = None, order: Sequence[str] | None = None
     ) -> MintedBlock:
         """Mint a block. Once its name is known, the default counter is asked for by its name, too."""
         while True:
-            most = self.client.regions.max_block if key is None else count
+            most = state.regions.max_block if key is None else count
             request = api.mint(self.name or self.client.default_name, min(count, most), key)
-            block = await self.client.call(request, deadline, order)
+            block = await state.call(request, deadline, order)
             pinned = self.name or self.client.pin(block.counter)
             if block.counter == pinned:
                 return block
@@ -348,12 +387,12 @@ class AnyCounter:
                 "the default counter of %s is now %r, and not %r as before", block.region, block.counter, pinned
             )
 
-    async def _keyed(self, count: int, key: str, deadline: Deadline) -> MintedBlock:
+    async def _keyed(self, state: State, count: int, key: str, deadline: Deadline) -> MintedBlock:
         """Mint with a key, in its region: only that one can return the same integers again."""
         api.mint(self.name, count, key)  # nothing is asked for what is wrong
-        await self.client.locate(deadline)
-        order = order_of(key, self.client.regions.names)[: None if self.client.options.key_failover else 1]
-        return await self._mint(count, deadline, key, order)
+        await state.locate(deadline)
+        order = order_of(key, state.regions.names)[: None if self.client.options.key_failover else 1]
+        return await self._mint(state, count, deadline, key, order)
 
 
 class AnyIntegers(AnyCounter, Generic[C, H]):
@@ -369,7 +408,7 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
 
     def __init__(self, urls: Mapping[str, str] | str, **options: "Unpack[ClientSettings[H]]") -> None:
         checked = Options.of(urls, options, self._clock)
-        super().__init__(Client(checked, self._io()), checked.counter or "")
+        super().__init__(Client(checked, self._io), checked.counter or "")
         self.client.counters[""] = self
 
     def __getitem__(self, counter: str) -> C:

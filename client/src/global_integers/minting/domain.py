@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
-from math import inf
 from typing import Any
 
 from ..errors import FailedEverywhere, Refused, Unavailable
@@ -40,7 +39,6 @@ class Domain:
         """Whether its regions have no host names, so that it is asked for everything."""
         self._options = options
         self._credentials = found_credentials(required=True, any_region=True) if options.sign else None
-        self._read_at = -inf
 
     def url(self, region: str) -> str:
         """Return the URL of a region, or of the domain itself."""
@@ -68,8 +66,8 @@ class Domain:
             return
         if failover.regions.outdated or not failover.regions.names:
             await self._read(failover, deadline)
-        elif time.monotonic() >= self._read_at + REFRESH:
-            self._read_at = time.monotonic()
+        elif time.monotonic() >= failover.regions.read_at + REFRESH:
+            failover.regions.read_at = time.monotonic()
             start(partial(self._read, failover, self._options.deadline()))
 
     async def _read(self, failover: Failover, deadline: Deadline) -> None:
@@ -96,7 +94,7 @@ class Domain:
             log.info("%s has the regions %s", self.url(self.name), ", ".join(found))
             if self._options.prefer is not None and self._options.prefer not in found:
                 log.warning("prefer %r is none of the regions %s", self._options.prefer, ", ".join(found))
-        self._read_at = time.monotonic()
+        failover.regions.read_at = time.monotonic()
         failover.regions.replace(found, last=self.name)
 
     async def _asked(self, failover: Failover, deadline: Deadline, counter: str) -> list[str]:

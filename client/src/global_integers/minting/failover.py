@@ -10,6 +10,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf
@@ -110,8 +111,19 @@ class Regions:
         """Whether calls no longer wait for the first health check."""
         self.outdated = False
         """Whether a region has left, or a call failed: there may be other regions now."""
+        self.read_at = -inf
+        """When those of a domain were read, by `time.monotonic`."""
         self._max_block, self._max_until = MAX_BLOCK, 0.0
         self._waiting: list[Signal] = []
+
+    def copied(self) -> "Regions":
+        """Return what is known for another process or event loop, where nobody waits or checks yet."""
+        made = copy(self)
+        made._lock, made._waiting = make_lock(), []
+        states = [(name, replace(state)) for name, state in list(self._states.items())]
+        made._states = defaultdict(RegionState, states)
+        made.uncheck()
+        return made
 
     def replace(self, names: Iterable[str], last: str) -> None:
         """Use other regions. What is known of those that stay is kept.
@@ -232,11 +244,6 @@ class Regions:
             self._measured = True
             while self._waiting:
                 self._waiting.pop().wake()
-
-    def forget(self) -> None:
-        """Let nobody wait or check: these threads exist only in the parent of this process."""
-        self._waiting = []
-        self.uncheck()
 
     def _leave_alone(self, name: str, failure: Failure) -> int:
         """Note the failure. Return the level at which it is logged, once the lock is free: logging has locks, too."""

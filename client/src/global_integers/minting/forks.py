@@ -2,7 +2,10 @@
 
 Each buffer of leased integers keeps a mark of its process, and looks at it last, before it hands one out. The kernel
 wipes the mark in a child, however it was forked: by `os.fork`, by a server written in C that runs none of Python's
-hooks, or in a signal handler in the middle of a call, into which the child returns. Python's own hook wipes it too.
+hooks, or in a signal handler in the middle of a call, into which the child returns.
+
+Locks, connections and waiting calls are of one process, too. A client has them all in one object (`State`), which a
+child replaces by its own. No lock is made usable again while other threads run.
 
 Some systems accept `MADV_WIPEONFORK` and ignore it, such as QEMU's user mode, in which images for another
 processor run. So the page is used only if the kernel lists it as one that it will wipe.
@@ -13,6 +16,7 @@ import mmap
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -40,14 +44,31 @@ Mark = mmap.mmap | _Process
 """`mark[0]` is true in the process that made the mark, and false in every other one."""
 
 
-clients: WeakSet[Any] = WeakSet()
-"""Each one, and each connection, has a method `forget`, which drops what a child must not share with its parent."""
+class Stale(Exception):
+    """The state that a call has begun with is over: the process was forked, or the client was closed."""
+
+
+streams: WeakSet[Any] = WeakSet()
+"""All connections. Each has a method `close`."""
 
 _locks: WeakSet[Any] = WeakSet()
+_mark: Mark | None = None
+_following: dict[Mark | None, Mark] = {}
+"""After each mark, that of the child. The first of a child's threads decides which one."""
+_loading: dict[Mark, threading.RLock] = {}
+
+
+def here() -> Mark:
+    """Return this process's mark."""
+    global _mark
+    mark = _mark
+    while mark is None or not mark[0]:
+        mark = _mark = _following.setdefault(mark, _new_mark())
+    return mark
 
 
 def make_lock() -> threading.RLock:
-    """Return a lock for which a forked child doesn't wait, also if it was forked while this thread waited for it.
+    """Return a lock for which a child of `os.fork` doesn't wait, also if this thread waited for it then.
 
     It is reentrant, since a signal handler may come where its thread is. `with` takes and gives back Python's own
     `RLock` in one step each, so an exception of a signal handler doesn't leave it locked.
@@ -57,22 +78,12 @@ def make_lock() -> threading.RLock:
     return lock
 
 
-def here() -> Mark:
-    """Return this process's mark. In a process that was just forked, let all clients forget first."""
-    global _mark
-    if _mark is None:
-        _mark = _new_mark()
-    elif not _mark[0]:
-        _mark = _new_mark()
-        for lock in list(_locks):
-            if not lock._is_owned():  # it is of a thread that only the parent has (threading.Condition looks, too)
-                lock._at_fork_reinit()
-        for client in list(clients):
-            try:
-                client.forget()
-            except Exception:  # its leases have another mark, so nothing is handed out twice
-                log.exception("a forked process could not prepare a client")
-    return _mark
+def loading() -> threading.RLock:
+    """Return the lock that this process holds while modules are imported.
+
+    A process that is forked meanwhile would wait for ever for Python's own locks.
+    """
+    return _loading.setdefault(here(), make_lock())
 
 
 def _new_mark() -> Mark:
@@ -108,17 +119,21 @@ def _will_be_wiped(page: mmap.mmap) -> bool:
 
 
 def _forked() -> None:
-    """Wipe the mark, and let all clients forget."""
-    if isinstance(_mark, mmap.mmap):
-        _mark[0] = 0
-    here()
+    """Free this thread, the only one in a child of `os.fork`, from what it holds of the parent.
 
+    It may be in the middle of a call. Then it waits neither for a lock of another thread nor for the parent's response.
+    """
+    for lock in list(_locks):
+        if not lock._is_owned():  # it is of a thread that only the parent has (threading.Condition looks, too)
+            lock._at_fork_reinit()
+    for stream in list(streams):
+        with suppress(OSError):
+            stream.close()
 
-_mark: Mark | None = None
-
-loading = threading.RLock()
-"""Held while modules are imported. A process that is forked meanwhile would wait for ever for Python's own locks."""
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(before=loading.acquire, after_in_parent=loading.release, after_in_child=_forked)
-    os.register_at_fork(after_in_child=loading.release)
+    os.register_at_fork(
+        before=lambda: loading().acquire(),
+        after_in_parent=lambda: loading().release(),
+        after_in_child=_forked,
+    )

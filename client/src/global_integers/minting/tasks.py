@@ -4,12 +4,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from .api import ApiRequest, Failure
-
-if TYPE_CHECKING:
-    from .transport import Transport
+from .forks import Stale
 
 T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
@@ -40,45 +37,19 @@ class Tasks:
     awaits = True
     make_signal = TaskSignal
     sleep = staticmethod(asyncio.sleep)
+    loop = staticmethod(asyncio.get_running_loop)
 
     def __init__(self) -> None:
-        self.generation = 0
-        """How often the client was closed."""
-        self.forget()
-
-    def forget(self) -> None:
-        """Start anew, without the connections, which belong to another process or event loop."""
         self.background: set[asyncio.Task[None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: Any = None
-
-    def is_elsewhere(self) -> bool:
-        """Return whether this is another event loop than the last time."""
-        before, self._loop = self._loop, asyncio.get_running_loop()
-        return before not in (None, self._loop)
 
     def caller(self) -> int:
         """Return this task's number, which a later task may get again."""
         return id(asyncio.current_task())
 
-    async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer."""
-        self._http = self._http or transport.client()
-        return await transport.send(self._http, region, request, seconds, self._drop)
-
-    def _drop(self, http: Any) -> None:
-        """Use this HTTP client no more. Closing it could wait for ever."""
-        if self._http is http:
-            self._http = None
-
-    async def close(self) -> None:
-        """Close all connections, and end what goes on in the background."""
-        self.generation += 1
+    def end(self) -> None:
+        """End what goes on in the background."""
         for task in list(self.background):
             task.cancel()
-        closed, self._http = self._http, None
-        if closed is not None:
-            await closed.aclose()
 
     def start(self, call: Call[object]) -> bool:
         """Carry out a call in the background. Return True: that is always possible."""
@@ -86,6 +57,8 @@ class Tasks:
         async def work() -> None:
             try:
                 await call()
+            except Stale:
+                log.debug("work in the background ended, since the client was closed")
             except ValueError as error:  # such as a wrong environment: the caller's own call raises it, too
                 log.debug("work in the background failed: %s", error)
             except Exception as error:

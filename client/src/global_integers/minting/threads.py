@@ -12,13 +12,9 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from .api import ApiRequest, Failure
-from .forks import here, loading, make_lock
-
-if TYPE_CHECKING:
-    from .transport import Transport
+from .forks import Stale, here
 
 T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
@@ -26,10 +22,6 @@ log = logging.getLogger("global_integers")
 
 SLICE = 0.5
 """A waiting thread looks this often, in seconds, whether a signal handler has forked its process."""
-
-
-class Closed(Exception):
-    """The client was closed after this work in the background had begun."""
 
 
 def run(call: Coroutine[Any, Any, T]) -> T:
@@ -83,22 +75,12 @@ class Threads:
     make_signal = ThreadSignal
 
     def __init__(self) -> None:
-        self.generation = 0
-        """How often the client was closed."""
-        self.forget()
-
-    def forget(self) -> None:
-        """Start anew, without anything that a forked child must not share with its parent."""
-        self._connecting = make_lock()
-        self._http: Any = None  # closed by the parent, which has the same connections
-        self._mine = threading.local()
-        """The `generation` in which a thread in the background began."""
         self.background: set[object] = set()
         """What goes on in the background."""
 
-    def is_elsewhere(self) -> bool:
-        """Return False: threads have no event loop, so they never come from another one."""
-        return False
+    @staticmethod
+    def loop() -> None:
+        """Return the event loop of this thread: a thread's calls need none."""
 
     def caller(self) -> int:
         """Return this thread's number, which a later thread may get again."""
@@ -108,59 +90,27 @@ class Threads:
         """Wait for some seconds."""
         time.sleep(seconds)
 
-    async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer."""
-        if not is_nested():
-            return await transport.send(self._connected(transport), region, request, seconds, self._drop)
-        http = transport.client()
-        answer = await transport.send(http, region, request, seconds, self._drop)
-        http.close()  # not after an exception of a signal handler: it may have left locks of httpx behind
-        return answer
-
-    def _drop(self, http: Any) -> None:
-        """Use this HTTP client no more. Closing it could wait for ever."""
-        if self._http is http:
-            self._http = None
-
-    def _connected(self, transport: "Transport") -> Any:
-        """Return the HTTP client, which is made when it is first needed."""
-        began = getattr(self._mine, "generation", None)  # None in a caller's own thread, which goes on
-        if began is not None and began != self.generation:
-            raise Closed
-        with self._connecting:
-            if self._http is None:
-                with loading:  # httpx imports more with its first client
-                    self._http = transport.client()
-            return self._http
-
-    async def close(self) -> None:
-        """Close all connections, and let what goes on in the background end."""
-        self.generation += 1
-        closed, self._http = self._http, None
-        if closed is not None:
-            closed.close()
+    def end(self) -> None:
+        """Let what goes on in the background end: it does so with its next request."""
 
     def start(self, call: Call[object]) -> bool:
         """Carry out a call in the background. Return False if no thread can be started."""
-        generation = self.generation
 
         def work() -> None:
-            self._mine.generation = generation
             try:
                 run(call())
-            except Closed:
+            except Stale:
                 log.debug("work in the background ended, since the client was closed")
             except ValueError as error:  # such as a wrong environment: the caller's own call raises it, too
                 log.debug("work in the background failed: %s", error)
             except Exception as error:
                 log.warning("work in the background failed: %s", error)
             finally:
-                background.discard(work)
+                self.background.discard(work)
 
-        background = self.background
-        background.add(work)
+        self.background.add(work)
         if started(work) is None:
-            background.discard(work)
+            self.background.discard(work)
             return False
         return True
 
@@ -168,6 +118,9 @@ class Threads:
         """Carry out calls at the same time. Return their results; None: it had none after so many seconds.
 
         In a signal handler, they are carried out one after the other: other threads may need a lock of this thread.
+
+        Raises:
+            Stale: this is a forked child, without these threads.
         """
         ends = time.monotonic() + seconds
         if is_nested():
@@ -186,8 +139,8 @@ class Threads:
             while ended is not None and mark[0] and (left := ends - time.monotonic()) > 0:
                 if ended.acquire(timeout=min(left, SLICE)):
                     break
-        if not mark[0]:  # a forked child, without these threads
-            return await self.run_all(calls, seconds)
+        if not mark[0]:
+            raise Stale
         if errors:
             raise errors[0]
         return [results.get(number) for number in range(len(calls))]

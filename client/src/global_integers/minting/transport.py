@@ -26,9 +26,9 @@ import httpx
 from ..errors import Requested
 from .api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
 from .environment import check_environment
-from .forks import clients, here, make_lock
+from .forks import here, loading, make_lock, streams
 from .signing import CannotSign, Signature
-from .threads import SLICE, started
+from .threads import SLICE, is_nested, started
 
 
 class Left(float):
@@ -103,19 +103,12 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """Reads and writes within what is left. It is closed when nobody uses it any more, and in a forked child.
-
-    So a child that is forked in the middle of a call doesn't wait for its parent's response, let alone take it.
-    """
+    """Reads and writes within what is left. It is closed when nobody uses it any more, and in a child of `os.fork`."""
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
         self._owns = True
-        clients.add(self)
-
-    def forget(self) -> None:
-        """Close it in this process. The parent goes on with the same connection."""
-        self._stream.close()
+        streams.add(self)
 
     def __del__(self) -> None:
         if self._owns:
@@ -228,6 +221,7 @@ class Transport:
         self._awaits = awaits
         self._clock = clock
         self._lock = make_lock()
+        self._http: Any = None
         self._recent: defaultdict[str, dict[str, deque[tuple[int, int]]]] = defaultdict(dict)
         """Region → counter → the first and last integers of the last blocks."""
 
@@ -249,17 +243,36 @@ class Transport:
             raise TypeError(f"http returns an httpx.{other.__name__}; {owner} needs an httpx.{needed.__name__}")
         return made if self._awaits else keep_deadlines(made)
 
-    async def send(
-        self, http: Any, region: str, request: ApiRequest[T], seconds: float, drop: Callable[[Any], None]
-    ) -> T | Failure:
+    async def send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Send the request. Return the region's answer, or why there is none.
-
-        After any error that isn't httpx's own, such as one that a signal handler raises, locks and connections of the
-        HTTP client may be left as they should not be. Then it is given to `drop`.
 
         Raises:
             CannotSign: the credentials can't be had, which is no region's failure.
             BaseException: what a signal handler raises.
+        """
+        if self._awaits or not is_nested():
+            with self._lock:
+                if self._http is None:
+                    with loading():  # httpx imports more with its first client
+                        self._http = self.client()
+                http = self._http
+            return await self._attempt(http, region, request, seconds)
+        http = self.client()
+        answer = await self._attempt(http, region, request, seconds)
+        http.close()  # not after an exception of a signal handler: it may have left locks of httpx behind
+        return answer
+
+    async def close(self) -> None:
+        """Close all connections."""
+        closed, self._http = self._http, None
+        if closed is not None:
+            await closed.aclose() if self._awaits else closed.close()
+
+    async def _attempt(self, http: Any, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+        """Send the request by an HTTP client.
+
+        After any error that isn't httpx's own, such as one that a signal handler raises, locks and connections of the
+        HTTP client may be left as they should not be. It is used no more then: closing it could wait for ever.
         """
         began = self._clock()
         answer: T | Failure
@@ -278,13 +291,17 @@ class Transport:
             raise
         except BaseException as error:
             if not isinstance(error, (httpx.HTTPError, asyncio.CancelledError)) and not self._is_timeout(error):
-                drop(http)
+                self._drop(http)
             if not self._is_of_region(error):
                 raise
             answer = _failure(error, seconds, _through(http, self._url(region)))
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, self._clock() - began, failure))
         return answer
+
+    def _drop(self, http: Any) -> None:
+        if self._http is http:
+            self._http = None
 
     async def _response(
         self, region: str, http: Any, request: httpx.Request, signature: Signature | None, ends: float

@@ -230,14 +230,14 @@ class _Integers(Integers):
     def __init__(self, clock: StoppedClock, urls: dict[str, str], **options: Any) -> None:
         self._clock, self._io = clock, partial(_Threads, clock)
         super().__init__(urls, **options)
-        self.client.regions.spread = max  # no jitter: the order of regions that failed is always the same
+        self.client.last.regions.spread = max  # no jitter: the order of regions that failed is always the same
 
 
 class _AsyncIntegers(AsyncIntegers):
     def __init__(self, clock: StoppedClock, urls: dict[str, str], **options: Any) -> None:
         self._clock, self._io = clock, partial(_Tasks, clock)
         super().__init__(urls, **options)
-        self.client.regions.spread = max  # no jitter: the order of regions that failed is always the same
+        self.client.last.regions.spread = max  # no jitter: the order of regions that failed is always the same
 
 
 for _client in (_Integers, _AsyncIntegers):  # as they are shown

@@ -345,7 +345,7 @@ class Counters:
 
     def check_process(self) -> None:
         """Raise Forked in a forked process."""
-        if here() is not self._process:
+        if not self._process[0]:
             raise Forked(
                 "this process was forked, and has a copy of its parent's stack, which would mint the same integers "
                 "again; make a Stack here"
