@@ -2,16 +2,20 @@
 
 import logging
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from global_integers import FailedOver
+from global_integers import FailedOver, Requested
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
 from global_integers.minting import api
 from global_integers.minting.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.minting.failover import Failover, Regions
+from global_integers.minting.failover import Failover, Regions, order_of
 from global_integers.minting.options import Deadline
 from global_integers.minting.threads import run
+from global_integers.testing import Fault, Stack
+
+from tests.client.clients import EventRecorder
 
 BLOCK = MintedBlock("a", 1, 3, 1)
 
@@ -232,6 +236,62 @@ def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
     assert scene.regions.max_block == 100
     scene.now += 601
     assert scene.regions.max_block == 100_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls", "down"),
+    [
+        (FailureKind.SILENT, [(0, 1)], False),
+        (FailureKind.SILENT, [(0, 1), (2, 2)], True),
+        (FailureKind.SILENT, [(0, 1), (2, 2), (1000, 1000)], True),
+        (FailureKind.TRANSIENT, [(0, 0), (2, 2.5)], False),
+        (FailureKind.TRANSIENT, [(0, 0), (2, 2.6)], True),
+        (FailureKind.ABSENT, [(0, 0), (4, 4), (9, 9)], False),
+    ],
+)
+def test_a_region_is_known_to_be_down(kind: FailureKind, calls: list[tuple[float, float]], down: bool) -> None:
+    """`calls`: when they begin and end, in seconds."""
+    now = 0.0
+    regions = Regions("ab", clock=lambda: now, spread=max)
+    for began, now in calls:  # noqa: B007 (the clock)
+        regions.failed("a", began, failure(kind))
+
+    assert bool(regions.down("a", seconds=5)) == down
+    assert not regions.down("b", seconds=5)
+    regions.answered("a") if kind is FailureKind.SILENT else regions.checked("a", True, 0.1)
+    regions.failed("a", now, failure(kind))
+    assert not regions.down("a", seconds=5), "it has responded since"
+
+
+@pytest.mark.parametrize("regions", [["us-east-1"], ["us-east-1", "eu-west-1", "ap-southeast-2"]])
+@pytest.mark.parametrize("fault", ["refused", "timeout", "error"])
+def test_a_key_of_a_region_that_is_down_fails_at_once(fault: Fault, regions: list[str]) -> None:
+    seen = EventRecorder()
+
+    def asked(key_failover: bool = False) -> set[str]:
+        since = len(seen.events)
+        with suppress(Unavailable):
+            integers.next(key=key, key_failover=key_failover)
+        requests = [event for event in seen.events[since:] if isinstance(event, Requested)]
+        return {event.region for event in requests if event.subject != "health"}
+
+    with Stack(regions) as stack:
+        integers = stack.integers(observer=seen)
+        key = next(key for key in map(str, range(100)) if order_of(key, regions)[0] == "us-east-1")
+        stack.regions[0].fail(fault)
+        assert asked() == {"us-east-1"}
+        assert asked() == set()
+        with pytest.raises(Unavailable, match="the key's region is known to be down") as failed:
+            integers.next(key=key)
+        assert list(failed.value.reasons) == ["us-east-1"]
+        assert asked(key_failover=True) == {order_of(key, regions)[-len(regions) + 1 :][0]}
+        following = order_of(key, regions)[1:2]
+        assert [(event.following, event.key) for event in seen.of(FailedOver)] == [(name, key) for name in following]
+
+        stack.regions[0].recover()
+        stack.tick(60)
+        assert asked() == {"us-east-1"}
+        assert integers.next(key=key) == 1
 
 
 def test_what_may_help_is_said_once() -> None:

@@ -241,8 +241,12 @@ def test_a_keys_region_fails(stack: Either, counter: str) -> None:
         "integer again (key_failover=True accepts another integer):\n"
         "  us-east-1: 429: the region is paused, or it has too many requests"
     )
-    with stack.integers(counter=counter, key_failover=True, **PATIENT) as integers:
-        assert [integers.next(key=key)] * 2 == [integers.next(key=key), REGIONS.index(order_of(key, REGIONS)[1]) + 1]
+    seen = EventRecorder()
+    with stack.integers(counter=counter, observer=seen, **PATIENT) as integers:
+        another = [integers.next(key=key, key_failover=True) for _ in range(2)]
+        assert another == integers.take(1, key=key, key_failover=True) * 2
+        assert another == [REGIONS.index(order_of(key, REGIONS)[1]) + 1] * 2
+    assert {(event.failed, event.key) for event in seen.of(FailedOver)} == {("us-east-1", key)}
 
 
 def test_owners(stack: Either, counter: str) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class AsyncCounter(AnyCounter):
     """A counter. `next` and `take` may be called by any task of any event loop; the iterator never ends."""
 
-    async def next(self, *, key: str | None = None) -> int:
+    async def next(self, *, key: str | None = None, key_failover: bool = False) -> int:
         """Return the next integer. See `Counter.next`."""
-        if key is None:
+        if key is None and not key_failover:
             buffer = self._buffer
             if buffer.loop is not asyncio.get_running_loop():
                 return await self._next()
@@ -35,11 +35,11 @@ class AsyncCounter(AnyCounter):
                     break
             share = buffer.shares.get(id(asyncio.current_task()))
             return (share and first_of(share, time())) or await self._next()
-        return (await self.take(1, key=key))[0]
+        return (await self.take(1, key=key, key_failover=key_failover))[0]
 
-    async def take(self, count: int, *, key: str | None = None) -> list[int]:
+    async def take(self, count: int, *, key: str | None = None, key_failover: bool = False) -> list[int]:
         """Return `count` integers, in as few requests as possible. See `Counter.take`."""
-        return await self._taken(count, key)
+        return await self._taken(count, key, key_failover)
 
     def __aiter__(self) -> AsyncIterator[int]:
         return self

@@ -76,11 +76,16 @@ class Requested(NamedTuple):
 
 
 class FailedOver(NamedTuple):
-    """A region failed, and another one, `following`, is asked next."""
+    """A region failed, and another one, `following`, is asked next.
+
+    `key` is the call's idempotency key, "" if it has none. With one (`key_failover=True`), both regions may have minted
+    an integer for it. Then the caller has that of the region that answers.
+    """
 
     failed: str
     following: str
     reason: str
+    key: str = ""
 
 
 class Leased(NamedTuple):

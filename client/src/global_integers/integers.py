@@ -21,21 +21,25 @@ if TYPE_CHECKING:
 class Counter(AnyCounter):
     """A counter. `next` and `take` may be called from any thread; the iterator never ends."""
 
-    def next(self, *, key: str | None = None) -> int:
+    def next(self, *, key: str | None = None, key_failover: bool = False) -> int:
         """Return the next integer: from a lease, or minted by the nearest healthy region.
 
         Args:
             key: an idempotency key. The same key returns the same integer, in any process, for the stack's
                 `idempotencyHours`. Each counter has keys of its own, and with the stack's setting `callers` also
                 each user or role. One region keeps the key: see `Integers`.
+            key_failover: whether other regions are asked if the key's region fails. This gives up the key's promise:
+                the same key can have two integers, one of each region, if it was used before or is used again. Each
+                time, an observer gets `FailedOver` with the key. False: the call fails instead, at once if the region
+                is known to be down.
 
         Raises:
             UnknownCounter: no region has the counter.
             Refused: the request isn't allowed, or the key was used for another request.
             Unavailable: all regions failed, or the key's region did.
-            ValueError: the key is not 1 to 255 visible ASCII characters.
+            ValueError: the key is not 1 to 255 visible ASCII characters, or `key_failover` is given without one.
         """
-        if key is None:
+        if key is None and not key_failover:
             integers, begins, ends, mark = self._buffer.lease
             if begins <= time() < ends:
                 for integer in integers:
@@ -44,9 +48,9 @@ class Counter(AnyCounter):
                     break
             share = self._buffer.shares.get(get_ident())
             return (share and first_of(share, time())) or run(self._next())
-        return self.take(1, key=key)[0]
+        return self.take(1, key=key, key_failover=key_failover)[0]
 
-    def take(self, count: int, *, key: str | None = None) -> list[int]:
+    def take(self, count: int, *, key: str | None = None, key_failover: bool = False) -> list[int]:
         """Return `count` integers, in as few requests as possible.
 
         Each request's integers are one stride apart. If a request fails, the integers of those before it are
@@ -55,11 +59,12 @@ class Counter(AnyCounter):
         Args:
             count: 0 or more; with a key, 1 to 100,000.
             key: as with `next`.
+            key_failover: as with `next`.
 
         Raises:
             UnknownCounter, Refused, Unavailable, ValueError: as with `next`.
         """
-        return run(self._taken(count, key))
+        return run(self._taken(count, key, key_failover))
 
     def __iter__(self) -> Iterator[int]:
         return self

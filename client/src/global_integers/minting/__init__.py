@@ -16,7 +16,7 @@ from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused,
 from . import api
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .domain import Domain
-from .failover import Failover, Health, Regions, order_of
+from .failover import Failover, Health, Regions
 from .forks import Mark, Stale, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
 from .options import ClientSettings, Deadline, Options
@@ -97,6 +97,12 @@ class State:
         if self._client.domain is not None:
             await self._client.domain.locate(self._failover(), deadline, self.io.start)
 
+    async def order(self, request: ApiRequest[Any], deadline: Deadline, *, key_failover: bool) -> list[str]:
+        """Return the regions to ask for a key. See `Failover.order`."""
+        await self.locate(deadline)
+        self._start_checks(silent=True)
+        return self._failover().order(request, deadline, key_failover=key_failover)
+
     async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
         options = self._client.options
@@ -160,10 +166,10 @@ class State:
                 found = self._transport = self._transport or made
         return found
 
-    async def _measure(self, deadline: Deadline) -> None:
-        """Start the health checks that are due, in the background. The first call waits for one of them."""
+    def _start_checks(self, *, silent: bool = False) -> None:
+        """Start the health checks that are due, in the background."""
         try:
-            for region in self.regions.to_check():
+            for region in self.regions.to_check(silent=silent):
                 if not self.io.start(partial(self.check, region)):
                     self.regions.uncheck()
                     self.regions.wait_no_longer()
@@ -171,6 +177,10 @@ class State:
         except BaseException:  # a call that is interrupted leaves no region as being checked
             self.regions.uncheck()
             raise
+
+    async def _measure(self, deadline: Deadline) -> None:
+        """Start the health checks that are due. The first call waits for one of them."""
+        self._start_checks()
         signal = self.regions.wait_for_first(self.io.make_signal)
         if signal is not None:
             await signal.wait(min(self._client.options.attempt_timeout, deadline.ends - self.regions.clock()))
@@ -309,14 +319,16 @@ class AnyCounter:
         instead = f"integers[{str(item)!r}] is the counter of this name, and integers.owner(n) says who mints n"
         raise TypeError(f"{item!r} can't be looked for by minting: {instead}")
 
-    async def _taken(self, count: int, key: str | None) -> list[int]:
+    async def _taken(self, count: int, key: str | None, key_failover: bool) -> list[int]:
+        if key_failover and key is None:
+            raise ValueError("key_failover=True needs a key")
         if type(count) is not int or count < 0:
             raise ValueError(f"{count!r} is not an integer from 0 on")
         deadline = self.client.options.deadline()
         while True:
             mark = here()
             if key is not None:
-                keyed = partial(self._keyed, count=count, key=key, deadline=deadline)
+                keyed = partial(self._keyed, count=count, key=key, key_failover=key_failover, deadline=deadline)
                 taken = list((await self.client.with_state(keyed)).integers())
             else:
                 taken = self.client.state.buffer(self).take_many(count)
@@ -387,11 +399,10 @@ class AnyCounter:
                 "the default counter of %s is now %r, and not %r as before", block.region, block.counter, pinned
             )
 
-    async def _keyed(self, state: State, count: int, key: str, deadline: Deadline) -> MintedBlock:
+    async def _keyed(self, state: State, count: int, key: str, key_failover: bool, deadline: Deadline) -> MintedBlock:
         """Mint with a key, in its region: only that one can return the same integers again."""
-        api.mint(self.name, count, key)  # nothing is asked for what is wrong
-        await state.locate(deadline)
-        order = order_of(key, state.regions.names)[: None if self.client.options.key_failover else 1]
+        request = api.mint(self.name, count, key)  # nothing is asked for what is wrong
+        order = await state.order(request, deadline, key_failover=key_failover)
         return await self._mint(state, count, deadline, key, order)
 
 

@@ -182,6 +182,7 @@ class ApiRequest(Generic[T]):
         counter: the counter that the response must be about; "": any.
         own: whether the response must be the region's own. At a domain, any region may respond.
         count: the size of the block to mint, 0 if nothing is minted.
+        key: the idempotency key, "" if there is none.
         nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
     """
 
@@ -193,7 +194,7 @@ class ApiRequest(Generic[T]):
     counter: str = ""
     own: bool = False
     count: int = 0
-    keyed: bool = False
+    key: str = ""
     nowhere: type[FailedEverywhere] = UnknownCounter
 
     def url(self, base: str) -> str:
@@ -224,8 +225,7 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> ApiRequest[Min
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
     path = checked_counter(counter) if counter else ""
-    keyed = key is not None
-    return ApiRequest(subject(counter), "POST", path, _block, headers, counter, own=True, count=count, keyed=keyed)
+    return ApiRequest(subject(counter), "POST", path, _block, headers, counter, own=True, count=count, key=key or "")
 
 
 def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:

@@ -42,6 +42,9 @@ SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 1.0
 """Seconds between two rounds over all regions: the first wait, which doubles, and the longest. Both are jittered."""
 
+ADVICE = "; only the key's region can return its integer again (key_failover=True accepts another integer)"
+"""What a message says of a key whose region fails."""
+
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
@@ -71,7 +74,8 @@ class RegionState:
         latency: seconds of a health check, as a moving average; infinite: not measured.
         failures: how often it has failed since it last answered a call, up to 30.
         until: the time until which it is left alone, by the clock.
-        silent: whether it didn't respond when it was last asked.
+        silent: how often in a row it didn't respond.
+        failing: since when calls have failed, though it responded; infinite: the last one didn't.
         failed: when its last failure was noted.
         checked: when its last health check began.
         reason: why it failed last.
@@ -80,7 +84,8 @@ class RegionState:
     latency: float = inf
     failures: int = 0
     until: float = 0.0
-    silent: bool = False
+    silent: int = 0
+    failing: float = inf
     failed: float = -inf
     checked: float = -inf
     checking: bool = False
@@ -173,7 +178,7 @@ class Regions:
         with self._lock:
             state = self._states[name]
             back = state.failures > 0
-            state.failures, state.until, state.silent = 0, 0.0, False
+            state.failures, state.until, state.silent, state.failing = 0, 0.0, 0, inf
             return back
 
     def failed(self, name: str, began: float, failure: Failure) -> None:
@@ -184,16 +189,37 @@ class Regions:
         with self._lock:
             if failure.kind in (FailureKind.GONE, FailureKind.FORBIDDEN):
                 self.outdated = True
-            noted = began >= self._states[name].failed
+            state = self._states[name]
+            noted = began >= state.failed
+            if failure.kind is FailureKind.TRANSIENT:
+                state.failing = min(state.failing, began)
             level = self._leave_alone(name, failure) if noted else logging.NOTSET
         _log(level, name, failure)
 
-    def to_check(self) -> list[str]:
-        """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
+    def down(self, name: str, seconds: float) -> str:
+        """Return why a region is known to be down; "": it may answer.
+
+        It is down if it didn't respond twice in a row, until it responds to a health check; and while it is left alone,
+        if calls have failed for more than half of the seconds that one may take.
+        """
+        with self._lock:
+            state = self._states[name]
+            failing = self.clock() < state.until and state.failed - state.failing > seconds / 2
+            return state.reason if state.silent > 1 or failing else ""
+
+    def to_check(self, *, silent: bool = False) -> list[str]:
+        """Return the regions whose health must be checked now. Call `checked` for each of them afterwards.
+
+        With `silent`, only those are checked that didn't respond, for calls that can't choose a region.
+        """
         with self._lock:
             now = self.clock()
-            names = self.names if len(self.names) > 1 else []  # with one region, there is nothing to choose
-            due = [name for name in names if self._is_due(self._states[name], now)]
+            choice = len(self.names) > 1 and not silent  # with one region, there is nothing to choose
+            due = [
+                name
+                for name in self.names
+                if (choice or (silent and self._states[name].silent)) and self._is_due(self._states[name], now)
+            ]
             for name in due:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
@@ -205,12 +231,13 @@ class Regions:
         level = logging.NOTSET
         with self._lock:
             state = self._states[name]
-            state.checking, state.silent = False, silent
+            state.checking = False
             if not silent:
+                state.silent = 0
                 before = seconds if state.latency == inf else state.latency
                 state.latency = (1 - WEIGHT) * before + WEIGHT * seconds
             if failure is None:
-                state.until = 0.0
+                state.until, state.failing = 0.0, inf
             else:  # health is of the default counter only: no longer pause for all counters, and 404 is a failure too
                 kind = FailureKind.SILENT if silent else FailureKind.TRANSIENT
                 level = self._leave_alone(name, failure._replace(kind=kind, retry_after=0.0))
@@ -253,7 +280,8 @@ class Regions:
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
         state.until = now + max(self.spread(pause / 2, pause), failure.retry_after)
-        state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
+        state.silent = state.silent + 1 if failure.kind is FailureKind.SILENT else 0
+        state.failed, state.reason = now, failure.reason
         return logging.DEBUG if known else logging.WARNING
 
     def _choose(self, healthy: list[str]) -> str | None:
@@ -292,6 +320,24 @@ class Failover:
     tell: Callable[[FailedOver], None]
     """Is told that another region is asked after one has failed."""
 
+    def order(self, request: ApiRequest[Any], deadline: Deadline, *, key_failover: bool) -> list[str]:
+        """Return which regions are asked for a key: the first of its order or, with `key_failover`, all.
+
+        Those that are known to be down come last.
+
+        Raises:
+            Unavailable: the key's region is known to be down.
+        """
+        order = order_of(request.key, self.regions.names)
+        down = {name: reason for name in order if (reason := self.regions.down(name, deadline.timeout))}
+        first = order[0]
+        if not key_failover and first in down:
+            raise Unavailable(f"{request.subject}: the key's region is known to be down{ADVICE}:", {first: down[first]})
+        order.sort(key=down.__contains__)
+        if key_failover and order[0] != first:
+            self.tell(FailedOver(first, order[0], down[first], request.key))
+        return order if key_failover else [first]
+
     async def answer(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
         """Ask one region after the other, round after round, until one answers or there is no time left.
 
@@ -313,14 +359,14 @@ class Failover:
             asked = regions.order() if order is None else order
             for region in asked:
                 if last is not None and last != region:
-                    self.tell(FailedOver(last, region, failures[last].reason))
+                    self.tell(FailedOver(last, region, failures[last].reason, request.key))
                 began = regions.clock()
                 if began >= deadline.ends:
                     raise _out_of_time(request, failures, regions, len(asked), deadline.timeout)
                 answer = await self.send(region, request, min(deadline.attempt, deadline.ends - began))
                 if isinstance(answer, Failure) and answer.max_block:
                     regions.learn(answer.max_block)
-                if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
+                if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.key:
                     began = regions.clock()
                     fewer = replace(request, count=answer.available)
                     left = max(deadline.ends - began, 0.01)
@@ -356,7 +402,7 @@ def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Fa
         region, failure = next((name, found) for name, found in failures.items() if found.kind is final)
         raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
     if FailureKind.ABSENT in kinds:
-        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
+        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.key else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
     allowed = " that AWS lets the caller use" if FailureKind.FORBIDDEN in kinds else ""
     found = f"no URL that responded leads to a region of the layout{allowed} (give the client the stack's present urls)"
@@ -380,6 +426,4 @@ def _out_of_time(
 
 
 def _advice(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> str:
-    if not request.keyed or len(failures) > 1:
-        return ""
-    return "; only the key's region can return its integer again (key_failover=True accepts another integer)"
+    return ADVICE if request.key and len(failures) < 2 else ""

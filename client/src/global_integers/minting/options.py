@@ -44,8 +44,6 @@ class ClientSettings(TypedDict, Generic[H], total=False):
     changes."""
     prefer: str | None
     """The region to ask as long as it is healthy. Default: the nearest one."""
-    key_failover: bool
-    """Whether a request with a key may get another integer from another region. Default: no."""
     sign: bool | None
     """Whether to sign requests (`authorization: AWS_IAM`). Default: those to Function URLs, if botocore and credentials
     are found, and those to a domain that has refused one without a signature."""
@@ -77,7 +75,6 @@ class Options:
     timeout: float = 10.0
     attempt_timeout: float = 3.0
     prefer: str | None = None
-    key_failover: bool = False
     sign: bool | None = None
     observer: Observer | None = None
     http: Callable[[], Any] | None = None

@@ -361,7 +361,7 @@ class Transport:
 
         A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
         """
-        if not isinstance(answer, MintedBlock) or request.keyed:
+        if not isinstance(answer, MintedBlock) or request.key:
             return answer
         with self._lock:
             counters = self._recent[region]
