@@ -53,7 +53,7 @@ def test_threads_of_a_child_forked_in_c_mint_at_once(urls: dict[str, str]) -> No
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=4 * HANG)
 
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert done.stderr == "", done.stderr
     minted = [integer for line in done.stdout.splitlines() for integer in json.loads(line)]
     assert len(set(minted)) == len(minted) == 5 * 4 * 25 + 2 * 25
 
