@@ -10,8 +10,10 @@ import json
 import os
 import sys
 import threading
+import time
 from typing import Any
 
+import psutil
 from global_integers import Integers
 
 from tests.client.region_proxies import HANG, PATIENT
@@ -26,6 +28,8 @@ def main(urls: dict[str, str], children: int) -> None:
     integers = Integers(urls, lease=50, prefer="us-east-1", **PATIENT)
     counters = [integers, *(integers[f"c{number}"] for number in range(50))]
     mine = [integers.next() for _ in range(EACH)]
+    while psutil.Process().num_threads() > 1:  # one that a child lacks may hold the interpreter's own locks
+        time.sleep(0.01)
     fork = ctypes.PyDLL(None).fork  # with the interpreter's lock, and without Python's hooks
     for _ in range(children):
         read, write = os.pipe()
