@@ -107,8 +107,9 @@ class GlobalIntegersArgs:
     default_counter: Setting[str] = setting("integers")
     """The [counter at `/`](api.md#the-default-counter), one of `counters`."""
     floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
-    """Counter → integer, up to 2^52, at which a new counter begins. One that is below jumps up to it, and never goes
-    back. `*` stands for all counters without one."""
+    """Counter → integer, up to 2^52, at which a new counter begins. One that is below jumps up to it, and doesn't go
+    back; [what was leased before](layouts.md#what-was-leased-before) is still handed out. `*` stands for all counters
+    without one."""
     recovery: Setting[Mapping[str, Any]] = setting(
         {}, wanted="loss and above", example={"loss": "loss-8f14e45fceea167a-7", "above": 120_000}
     )
@@ -134,9 +135,10 @@ class GlobalIntegersArgs:
     """Limit on concurrent executions of each region's minting function. Each serves up to 10 requests per second. 0 is
     no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""
     idempotency_hours: Setting[int] = setting(24, least=1, most=8760, minting=True)
-    """Hours in which a repeated Idempotency-Key returns the same integers, 1 to 8760."""
+    """Hours in which a repeated Idempotency-Key returns the same integers in the same region, 1 to 8760."""
     lease: Setting[int] = setting(1, least=1, most=100_000, minting=True)
-    """The most integers that a busy function takes with one write and serves from memory, 1 (off) to 100000."""
+    """The most integers that a busy function takes with one write and serves from memory for up to ten seconds, 1 (off)
+    to 100000."""
     cors_origins: Setting[Sequence[str]] = setting([], example=["https://shop.example"])
     """Origins whose pages may mint in a browser or an app, like `https://shop.example` or `capacitor://localhost`; `*`
     allows every origin."""

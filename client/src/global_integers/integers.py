@@ -24,10 +24,14 @@ class Counter(AnyCounter):
     def next(self, *, key: str | None = None, key_failover: bool = False) -> int:
         """Return the next integer: from a lease, or minted by the nearest healthy region.
 
+        What is leased is handed out for up to `lease_seconds`, also if a floor, the regions or the counter itself were
+        changed or deleted meanwhile.
+
         Args:
             key: an idempotency key. The same key returns the same integer, in any process, for the stack's
                 `idempotencyHours`. Each counter has keys of its own, and with the stack's setting `callers` also
-                each user or role. One region keeps the key: see `Integers`.
+                each user or role. One region keeps the key: see `Integers`. If that region leaves or loses its
+                receipts table, or another one joins, the same key may return another integer.
             key_failover: whether other regions are asked if the key's region fails. This gives up the key's promise:
                 the same key can have two integers, one of each region, if it was used before or is used again. Each
                 time, an observer gets `FailedOver` with the key. False: the call fails instead, at once if the region
@@ -139,6 +143,8 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
     def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time, for at most `timeout` seconds.
 
+        If the client has a domain, and its regions must be read first, that takes up to `timeout` seconds more.
+
         In a signal handler in the middle of a call, they are asked one after the other, none after `timeout` seconds.
 
         Raises:
@@ -147,7 +153,10 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
         return run(self.client.with_state(State.health))
 
     def close(self) -> None:
-        """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
+        """Close all connections. What is leased is dropped, which leaves a gap.
+
+        Calls that other threads are in go on, with new connections. The client may be used again.
+        """
         run(self.client.close())
 
     def __enter__(self) -> "Self":

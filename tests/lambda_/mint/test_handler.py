@@ -53,8 +53,8 @@ FOREIGN: list[tuple[Any, str]] = [
     (POSTED | {"methodArn": "a", "requestContext": {"apiId": "a"}}, "API Gateway, which asks for authorization"),
     ({"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {}}, "EventBridge"),
     ({"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}, "a queue, a topic, a stream, a bucket or CloudFront"),
-    (POSTED, "something else"), ({}, "something else"), ([], "something else"), (None, "something else"), (7, "something else"), ("GET /", "something else"),
-]  # fmt: skip
+    *((event, "something else") for event in (POSTED, {}, [], None, 7, "GET /")),
+]
 
 
 @pytest.mark.parametrize(("event", "source"), FOREIGN)

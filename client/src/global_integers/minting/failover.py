@@ -1,8 +1,9 @@
 """Decides which region is asked next, for how long, when to give up, and which regions to leave alone for a while.
 
 A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients don't
-come back all at once. A region that didn't respond at all is left alone until it responds to a health check, so no
-caller waits for a region that hangs. Health checks run in the background.
+come back all at once. A region that didn't respond at all is left alone until it responds to a health check, so
+callers wait for a region that hangs only once, or as a last resort. A key has one region: a call with it fails at once
+if that is known to be down. Health checks run in the background.
 """
 
 import logging

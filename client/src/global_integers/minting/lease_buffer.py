@@ -1,7 +1,7 @@
 """What a process has leased of one counter, how much it leases next, and who waits for it. No I/O.
 
 Blocks are handed out integer by integer. The next block is fetched once a tenth of the present one is used (the
-double buffer of Meituan's Leaf), so the caller doesn't wait at its end. The size of a block follows demand: it lasts
+double buffer of Meituan's Leaf), so callers seldom wait at its end. The size of a block follows demand: it lasts
 two seconds at the present rate, and is at most four times the block before. So an idle process fetches single
 integers, and little is left over when a process ends.
 

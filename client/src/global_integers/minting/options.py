@@ -36,7 +36,8 @@ class ClientSettings(TypedDict, Generic[H], total=False):
     lease: int
     """The largest number of integers in one lease, 1 (off, the default) to 100,000."""
     lease_seconds: float
-    """Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60."""
+    """Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60. For so long, integers
+    may be handed out that were minted before a change of a floor, of the regions or of the counter itself."""
     timeout: float
     """Seconds for a whole call, with all attempts; the same range. Default: 10."""
     attempt_timeout: float

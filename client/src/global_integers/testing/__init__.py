@@ -48,7 +48,7 @@ class Stack:
     """Regions in memory, and clients of them. No integer of a counter is ever minted twice.
 
     Its clock stands still: only callers' waits and `tick` let time pass, at once. What goes on in the background of an
-    `Integers`, such as health checks, is over when its call returns. So every run of a test is the same. Only
+    `Integers`, such as health checks, is over when its call returns. So runs of a test in one thread are the same. Only
     leases, their sizes and `lease_seconds`, go by the wall clock.
 
     A stack is a context manager, which closes its clients for threads. Those for tasks are closed by their own
@@ -145,6 +145,7 @@ class Stack:
     def delete(self, counter: str) -> None:
         """Delete a counter. Its requests get 404, but those with a repeated key.
 
+        What clients have leased is still handed out.
         If it is created again, it goes on above all that may have been minted of it, as after a `jump`.
 
         Raises:
