@@ -1,6 +1,7 @@
 """A process is forked with the client in it, and event loops share one: nothing of another process or loop is used."""
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from global_integers import AsyncIntegers
+from global_integers.minting import State
 
 from local.paths import ROOT
 from proof.faulty_server import Request, Response, Server, json_response
@@ -72,6 +74,26 @@ def test_event_loops_of_several_threads_share_a_client(urls: dict[str, str]) -> 
 
     assert all(mine == sorted(mine) for mine in minted)
     assert len({integer for mine in minted for integer in mine}) == 400
+
+
+def test_event_loops_that_have_ended_leave_nothing(urls: dict[str, str]) -> None:
+    """A program that calls `asyncio.run` for each job may run for months."""
+    integers = AsyncIntegers(urls, lease=20, **PATIENT)
+
+    async def one() -> int:
+        return await integers.next()
+
+    async def with_another_loop() -> list[int]:
+        mine = [await integers.next()]
+        minted = [await asyncio.to_thread(asyncio.run, one()) for _ in range(10)]
+        gc.collect()
+        found = [state for state in gc.get_objects() if isinstance(state, State)]
+        states = [state for state in found if state._client is integers.client]
+        assert len(states) <= 4, "a template, this loop's, the last one, and one that is being freed"
+        return [*mine, *minted, await integers.next()]
+
+    minted = asyncio.run(with_another_loop())
+    assert len(set(minted)) == 12
 
 
 @pytest.mark.needs("uwsgi")
