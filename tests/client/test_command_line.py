@@ -97,10 +97,11 @@ def test_urls_of_an_earlier_deployment_are_called_so(command: Command, direct: U
     for call in (("mint", "orders"), ("owner", "1", "orders"), ("create", "tickets")):
         done = command(*call, urls=earlier)
         assert (done.status, "no region knows" in done.stderr) == (1, False)
-        assert "us-east-1: 404: Not Found: the URL answers, but not as this API" in done.stderr
+        assert "refuses the request: 403: Forbidden\nThe request wasn't signed" in done.stderr
+        assert "Or the URL leads nowhere, which AWS answers likewise. The URLs may be from an earlier" in done.stderr
         assert done.stderr.endswith("or on one machine `.venv/bin/python -m local outputs --json`\n")
-    assert "us-east-1: 404: Not Found: the URL answers, but" in command("status", urls=earlier).stdout
-    assert "wrong: us-east-1: the default counter: 404: Not Found: the" in command("check", urls=earlier).stdout
+    assert "us-east-1: 403: Forbidden" in command("status", urls=earlier).stdout
+    assert "wrong: us-east-1: the default counter: 403: Forbidden" in command("check", urls=earlier).stdout
 
 
 @pytest.mark.server
