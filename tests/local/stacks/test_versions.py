@@ -5,7 +5,11 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -169,10 +173,32 @@ def test_the_way_back_is_one_event(machine: Machine, callers: Clients) -> None:
     assert versions(machine) == [version + 1 for version in newest]
 
 
+@contextmanager
+def changing_policies(machine: Machine) -> Generator[None]:
+    """Change the policies of all aliases `live`, and with them their revisions, several times a second."""
+    clients: list[Any] = [Aws(machine.endpoint).client("lambda", region) for region in REGIONS]
+    alias, ended = {"FunctionName": "global-integers-dev-mint", "Qualifier": LIVE_ALIAS, "StatementId": "test"}, Event()
+
+    def change() -> None:
+        while not ended.wait(0.1):
+            for client in clients:
+                client.add_permission(**alias, Action="lambda:InvokeFunction", Principal="s3.amazonaws.com")
+                client.remove_permission(**alias)
+
+    with ThreadPoolExecutor(1) as pool:
+        changes = pool.submit(change)
+        try:
+            yield
+        finally:
+            ended.set()
+        changes.result()
+
+
 def test_a_domain_is_added_by_one_up(machine: Machine, callers: Clients) -> None:
     """Its permissions change the aliases' revisions while the new versions are checked and released."""
     before = versions(machine)
-    up(machine, "-c", "domain=integers.example.com", "-c", "hostedZone=example.com")
+    with changing_policies(machine):
+        up(machine, "-c", "domain=integers.example.com", "-c", "hostedZone=example.com")
     assert "domainUrl" in machine.outputs()
     assert versions(machine) == [version + 1 for version in before]
     callers.wait_for_more(REGIONS, 10)
