@@ -53,7 +53,8 @@ FOREIGN: list[tuple[Any, str]] = [
     (POSTED | {"methodArn": "a", "requestContext": {"apiId": "a"}}, "API Gateway, which asks for authorization"),
     ({"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {}}, "EventBridge"),
     ({"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}, "a queue, a topic, a stream, a bucket or CloudFront"),
-    *((event, "something else") for event in (POSTED, {}, [], None, 7, "GET /")),
+    (POSTED, "something else"),
+    *((json.loads(event), "something else") for event in ("{}", "[]", "null", "7", '"GET /"')),
 ]
 
 
