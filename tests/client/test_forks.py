@@ -96,6 +96,23 @@ def test_event_loops_that_have_ended_leave_nothing(urls: dict[str, str]) -> None
     assert len(set(minted)) == 12
 
 
+def test_a_lease_of_an_event_loop_that_has_ended_is_dropped_with_the_client(urls: dict[str, str]) -> None:
+    integers = AsyncIntegers(urls, lease=20, **PATIENT)
+
+    async def mint(count: int) -> list[int]:
+        return [await integers.next() for _ in range(count)]
+
+    async def mint_and_close() -> None:
+        await integers.next()
+        await integers.aclose()
+
+    before = asyncio.run(mint(30))
+    asyncio.run(mint_and_close())
+    after = asyncio.run(mint(30))
+    assert min(after) > max(before) + 1
+    assert after == sorted(after)
+
+
 @pytest.mark.needs("uwsgi")
 def test_uwsgi_mints_in_processes_with_threads(urls: dict[str, str], tmp_path: Path) -> None:
     log = tmp_path / "uwsgi.log"

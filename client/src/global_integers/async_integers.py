@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from threading import get_ident
 from time import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ class AsyncCounter(AnyCounter):
         """Return the next integer. See `Counter.next`."""
         if key is None and not key_failover:
             buffer = self._buffer
-            if buffer.loop is not asyncio.get_running_loop():
+            if buffer.thread != get_ident():  # it is of another event loop
                 return await self._next()
             integers, begins, ends, mark = buffer.lease
             if begins <= time() < ends:

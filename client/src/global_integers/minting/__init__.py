@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import get_ident
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -45,13 +46,12 @@ class State:
     in a child, and once the client is closed. Then it is replaced whole, and calls that have begun with it begin again.
     """
 
-    def __init__(self, client: "Client", regions: Regions, loop: object) -> None:
+    def __init__(self, client: "Client", regions: Regions) -> None:
         self.mark = here()
         self.closed = False
         self.regions = regions
         self.io = client.make_io()
         self._client = client
-        self._loop = loop
         self._buffers: WeakKeyDictionary[AnyCounter, LeaseBuffer] = WeakKeyDictionary()
         self._transport: Transport | None = None
 
@@ -65,17 +65,19 @@ class State:
         found = self._buffers.get(counter)
         if found is None:
             options = self._client.options
-            made = LeaseBuffer(options.lease, options.lease_seconds, time)
-            made.loop = self._loop
-            found = self._buffers.setdefault(counter, made)
+            found = self._buffers.setdefault(counter, LeaseBuffer(options.lease, options.lease_seconds, time))
         return found
+
+    def drop(self) -> None:
+        """Drop all leases."""
+        for counter in [reference() for reference in self._buffers.keyrefs()]:
+            if counter is not None and (buffer := self._buffers.get(counter)) is not None:
+                buffer.drop()
 
     async def close(self) -> None:
         """Close all connections, end what goes on in the background, and drop all leases."""
         self.closed = True
-        for counter in [reference() for reference in self._buffers.keyrefs()]:
-            if counter is not None and (buffer := self._buffers.get(counter)) is not None:
-                buffer.drop()
+        self.drop()
         self.io.end()
         if self._transport is not None:
             await self._transport.close()
@@ -209,7 +211,7 @@ class Client:
         self._in_use: WeakValueDictionary[str, Any] = WeakValueDictionary()
         """Also those that are only kept by a caller, or by a call that goes on."""
         self._pinned = {"": options.counter} if options.counter else {}
-        self.last = State(self, Regions(names, options.prefer, options.clock), None)
+        self.last = State(self, Regions(names, options.prefer, options.clock))
         """The state that was begun last: the next one knows what it knows of the regions."""
         self._states: dict[tuple[Mark, Any], State] = {(self.last.mark, None): self.last}
 
@@ -221,11 +223,17 @@ class Client:
 
     def _begin(self, key: tuple[Mark, Any]) -> State:
         """Begin a state. If several threads do so at once, they get the same one."""
+        self._forget()
+        self.last = self._states.setdefault(key, State(self, self.last.regions.copied()))
+        return self.last
+
+    def _forget(self) -> None:
+        """Forget the states of another process, and of event loops that have ended."""
         for mark, loop in list(self._states):
             if not mark[0] or (loop is not None and loop.is_closed()):
-                self._states.pop((mark, loop), None)
-        self.last = self._states.setdefault(key, State(self, self.last.regions.copied(), key[1]))
-        return self.last
+                ended = self._states.pop((mark, loop), None)
+                if ended is not None and mark[0]:  # else a thread that only the parent has may hold its locks
+                    ended.drop()
 
     async def with_state(self, act: Callable[[State], Awaitable[T]]) -> T:
         """Return what is done with a state. If it is over meanwhile, it is done again with the next one."""
@@ -260,6 +268,7 @@ class Client:
 
     async def close(self) -> None:
         """Close all connections of this process and event loop, and drop what is leased there."""
+        self._forget()
         closed = self._states.pop((here(), self.last.io.loop()), None)
         if closed is not None:
             await closed.close()
@@ -352,7 +361,7 @@ class AnyCounter:
         if self.client.options.lease == 1:
             return (await self._mint(state, 1, deadline)).first
         buffer, turn = state.buffer(self), FetchTurn(state.io.caller(), state.io.make_signal())
-        self._buffer = buffer
+        self._buffer, buffer.thread = buffer, get_ident()
         try:
             buffer.begin(turn)
             if turn.size:
