@@ -31,8 +31,8 @@ def table(
     is created after `after`, and deleted before it.
     """
     ttl = aws.dynamodb.TableTtlArgs(attribute_name=expires, enabled=True) if expires else None
-    own = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key)
-    encryption = None if kms_key is None else own
+    encrypted = kms_key is not None
+    encryption = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key) if encrypted else None
     return aws.dynamodb.Table(
         resource,
         name=name,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +196,8 @@ def mint(url: str) -> int:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
         error.close()
+        if error.code not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS):
+            raise
         raise LocalError(
             f"{url} answers {error.code}. With 429, the region is paused, or it has too many requests. With 403, the "
             "URLs take signed requests only (docs/api.md says how to sign), and the demo doesn't sign: to open them, "

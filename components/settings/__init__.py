@@ -225,8 +225,14 @@ def _unread_keys(project: str, known: set[str]) -> Iterable[str]:
             pulumi.log.warn(f"{key}: this program reads {project}:{name} only; is that what you mean?")
 
 
-REREAD = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
-"""What YAML makes of a word without quotes, if it may be another number than is written there."""
+NUMBER = re.compile(
+    r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*(?::[0-9_]+)+(?:\.[0-9_]*)?"
+    r"|(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?)"
+)
+"""What some reader of YAML, 1.1 or 1.2, takes for a number or a date, if it has no quotes."""
+
+PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+"""A number that means the same to all of them."""
 
 
 def _reread(file: Path, project: str) -> Iterator[str]:
@@ -246,9 +252,17 @@ def _reread(file: Path, project: str) -> Iterator[str]:
             entries += [(f"{path}.{key.value}".strip("."), value) for key, value in node.value]
         elif isinstance(node, yaml.SequenceNode):
             entries += [(path, value) for value in node.value]
-        elif path.startswith(f"config.{project}:") and not node.style:
-            octal = re.fullmatch("[-+]?0o[0-7_]+", node.value)  # of YAML 1.2
-            read = str(int(node.value, 0) if octal else yaml.safe_load(node.value))
-            if read != node.value and (octal or node.tag in REREAD):
-                wanted = "write what you mean in digits only, or a name in quotes"
-                yield f"{path.partition(':')[2]}: YAML reads {node.value} as {read}; {wanted}"
+        elif node.style or not path.startswith(f"config.{project}:"):
+            continue
+        elif NUMBER.fullmatch(node.value) and not PLAIN.fullmatch(node.value):
+            wanted = "write what you mean in digits only, or a name in quotes"
+            yield f"{path.partition(':')[2]}: YAML reads {node.value} as {_read(node.value)}; {wanted}"
+
+
+def _read(word: str) -> str:
+    """Return a word as YAML reads it. Where its readers differ, they differ about this number."""
+    try:
+        read = str(int(word, 0) if "o" in word.lower() else yaml.safe_load(word))
+    except ValueError:
+        read = word
+    return "something else" if read == word else read

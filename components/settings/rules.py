@@ -228,16 +228,12 @@ def _counters(pattern: str, names: object, findings: Findings) -> Sequence[str]:
 def check_keys(settings: Settings, findings: Findings) -> None:
     """Check region → key. If one region has a key, all that are deployed to must have one."""
     for region, arn in settings.kms_keys.items():
-        entry, found, partition = (
-            f"kms_keys.{region}",
-            None if is_later(arn) else KEY.fullmatch(str(arn)),
-            partitions().get(region),
-        )
+        entry, partition = f"kms_keys.{region}", partitions().get(region)
         if partition is None:
             findings.wrong("kms_keys", region, f"is not an AWS region{did_you_mean(region, partitions())}")
         elif is_later(arn):
             continue
-        elif found is None:
+        elif (found := KEY.fullmatch(str(arn))) is None:
             findings.wrong(entry, arn, "is not the ARN of a key (an alias is not possible here)")
         elif found[1] != partition:
             findings.wrong(entry, arn, f"is a key of another partition than {partition}")
@@ -297,12 +293,12 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
     topic = f"arn:aws:sns:{settings.home or 'us-east-1'}:123456789012:operators"
     with_alarms = list(dict.fromkeys([settings.home, *settings.regions]))
     for region, arn in settings.alarm_topics.items():
-        entry, match = f"alarm_topics.{region}", None if is_later(arn) else TOPIC.fullmatch(str(arn))
+        entry = f"alarm_topics.{region}"
         if region not in with_alarms:
             findings.add(entry, f"the stack has no alarms there; it has some in {', '.join(with_alarms)}")
         elif is_later(arn):
             continue
-        elif match is None:
+        elif (match := TOPIC.fullmatch(str(arn))) is None:
             findings.wrong(entry, arn, f"is not the ARN of an SNS topic like {topic}")
         elif match[1] != region:
             findings.wrong(entry, arn, f"is in {match[1]}; an alarm can only notify a topic of its own region")

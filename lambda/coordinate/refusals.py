@@ -71,8 +71,7 @@ def unmovable(region: str, problem: str, function: str = "minting function") -> 
     """Return the refusal to go on with a deployment, since a region's alias can't be moved."""
     return Refused(
         f"{region}: the alias by which callers reach the {function} can't be moved: {problem}. Run `pulumi up` again; "
-        "with --refresh if the alias or the function was deleted. AWS deletes a URL with them, perhaps later: if the "
-        "URL answers 403 afterwards, refresh once more. The next URL is another one, which callers need."
+        "with --refresh if the alias or the function was deleted."
     )
 
 

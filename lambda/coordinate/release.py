@@ -101,7 +101,10 @@ def _move(check: Check, alias: Alias | None, functions: Functions) -> Alias:
     That is one that has passed both checks: the way back doesn't lead to one that callers couldn't use.
     """
     if alias is None:
-        raise AliasError(f"there is no alias {LIVE_ALIAS!r}")
+        raise AliasError(
+            f"there is no alias {LIVE_ALIAS!r}. AWS deletes its URL, too, perhaps later: if the URL answers 403 after "
+            "--refresh, refresh once more. Callers need the next URL, which is another one"
+        )
     if is_later(alias.version, check.version):  # this release is an old one, which was slow or was sent again
         raise refusals.outdated_release(check.region, check.version, alias.version)
     if _is_there(check, alias):

@@ -83,7 +83,7 @@ def wants_page(headers: Mapping[str, str]) -> bool:
     isn't a browser: an integer that is wasted harms less than HTML in a program. `headers` have names in lower case.
     """
     accept, agent = headers.get("accept", "*/*"), headers.get("user-agent", "")
-    if "html" not in accept.lower() and not agent.startswith(TEXT_BROWSERS):  # as of most clients
+    if HTML not in accept.lower() and not agent.startswith(TEXT_BROWSERS):  # as of most clients
         return False
     weights = _weights(accept)
     html = _weight(weights, HTML)

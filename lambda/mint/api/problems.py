@@ -61,9 +61,8 @@ def error_response(error: Exception, request: Request | None, sent: Received, re
     except Exception:
         log.exception("unexpected error in request %s", request_id)
         problem = Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
-    if _asks_for_health(
-        request
-    ):  # the coordinator must know whose it is: an alias may lead to another build for a while
+    # The coordinator must know whose answer it is: an alias may lead to another build for a while.
+    if _asks_for_health(request):
         problem.members["build"] = os.environ.get("BUILD")
     region = os.environ.get("AWS_REGION", "unknown")
     if not sent.html:

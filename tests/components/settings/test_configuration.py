@@ -153,6 +153,12 @@ def test_other_namespaces_are_left_alone(key: str) -> None:
         ("recovery: {loss: 20261129-1, above: 013_241}", ["recovery.above: YAML reads 013_241 as 5793"]),
         ("counters: [integers, 0123]", ["counters: YAML reads 0123 as 83"]),
         ("callers: {arn: [007]}", ["callers.arn: YAML reads 007 as 7"]),
+        ("counters: [08, 1e3]", [f"counters: YAML reads {word} as something else" for word in ("08", "1e3")]),
+        (
+            "counters: [2026-13-01, 3d, 0x, '0777', 0o1__7]",
+            ["counters: YAML reads 2026-13-01 as something else", "counters: YAML reads 0o1__7 as something else"],
+        ),
+        ("alarms: {latency: 1.50}", []),
         ('counters: [2026, "0777"]\n  other:floors: 0777\n  aws:x: 1_0', []),
         ("window: [", []),
     ],

@@ -56,6 +56,7 @@ MINTS.update(
         "text/html;q=0": "Mozilla/5.0",
         "text/html;q=2": "",
         "application/xhtml+xml": "Lynx/2.9",
+        "application/xhtml+xml, */*;q=0.5": "Mozilla/5.0",
     }
 )
 MINTS.update({"text/html, */*": "curl/8 Mozilla/5.0"})
