@@ -2,20 +2,23 @@
 
 import logging
 import re
+import threading
 from contextlib import suppress
 from typing import Any
 
+import httpx
 import pytest
-from global_integers import FailedOver, Requested
+from global_integers import FailedOver, Integers, Requested
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
 from global_integers.minting import api
 from global_integers.minting.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.minting.failover import Failover, Regions, order_of
+from global_integers.minting.failover import FIRST_PAUSE, LONGEST_PAUSE, Failover, Regions, order_of
 from global_integers.minting.options import Deadline
 from global_integers.minting.threads import run
 from global_integers.testing import Fault, Stack
 
-from tests.client.clients import EventRecorder
+from tests.client.clients import Clock, EventRecorder
+from tests.client.region_proxies import HANG
 
 BLOCK = MintedBlock("a", 1, 3, 1)
 
@@ -246,6 +249,8 @@ def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
         (FailureKind.SILENT, [(0, 1), (2, 2), (1000, 1000)], True),
         (FailureKind.TRANSIENT, [(0, 0), (2, 2.5)], False),
         (FailureKind.TRANSIENT, [(0, 0), (2, 2.6)], True),
+        (FailureKind.TRANSIENT, [(0, 0), (LONGEST_PAUSE, LONGEST_PAUSE)], True),
+        (FailureKind.TRANSIENT, [(0, 0), (LONGEST_PAUSE + 1, LONGEST_PAUSE + 1)], False),
         (FailureKind.ABSENT, [(0, 0), (4, 4), (9, 9)], False),
     ],
 )
@@ -261,6 +266,48 @@ def test_a_region_is_known_to_be_down(kind: FailureKind, calls: list[tuple[float
     regions.answered("a") if kind is FailureKind.SILENT else regions.checked("a", True, 0.1)
     regions.failed("a", now, failure(kind))
     assert not regions.down("a", seconds=5), "it has responded since"
+
+
+@pytest.mark.parametrize("kind", [FailureKind.SILENT, FailureKind.TRANSIENT])
+def test_a_region_is_known_to_be_down_only_for_its_pause(kind: FailureKind) -> None:
+    now = 0.0
+    regions = Regions("ab", clock=lambda: now, spread=max)
+    for now in (0.0, 3.0):
+        regions.failed("a", now, failure(kind))
+
+    now = 3.0 + 1.99 * FIRST_PAUSE
+    assert regions.down("a", seconds=5)
+    now = 3.0 + 2 * FIRST_PAUSE
+    assert not regions.down("a", seconds=5)
+
+
+def test_a_key_is_asked_for_again_before_a_health_check_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, hangs, ended = Clock(), True, threading.Event()
+    monkeypatch.setattr(Integers, "_clock", clock)
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/-/health":
+            ended.wait(HANG)
+        if hangs:
+            clock.now += 3
+            raise httpx.ReadTimeout("as the test says")
+        block = {"counter": "integers", "region": "eu-west-1", "first": 1, "last": 1, "stride": 1, "count": 1}
+        return httpx.Response(200, json=block)
+
+    def http() -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(respond))
+
+    with Integers({"eu-west-1": "http://eu-west-1.test/"}, http=http, timeout=5, attempt_timeout=3) as integers:
+        with pytest.raises(Unavailable, match="within 5 s"):
+            integers.next(key="a")
+        with pytest.raises(Unavailable, match="known to be down"):
+            integers.next(key="a")
+        hangs = False
+        clock.now += 36_000
+        try:
+            assert integers.next(key="a") == 1
+        finally:
+            ended.set()
 
 
 @pytest.mark.parametrize("regions", [["us-east-1"], ["us-east-1", "eu-west-1", "ap-southeast-2"]])

@@ -3,7 +3,7 @@
 A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients don't
 come back all at once. A region that didn't respond at all is left alone until it responds to a health check, so
 callers wait for a region that hangs only once, or as a last resort. A key has one region: a call with it fails at once
-if that is known to be down. Health checks run in the background.
+if that is known to be down, which is so at most until the region's pause is over. Health checks run in the background.
 """
 
 import logging
@@ -76,7 +76,8 @@ class RegionState:
         failures: how often it has failed since it last answered a call, up to 30.
         until: the time until which it is left alone, by the clock.
         silent: how often in a row it didn't respond.
-        failing: since when calls have failed, though it responded; infinite: the last one didn't.
+        failing: since when calls have failed, though it responded, with at most the longest pause in between; infinite:
+            the last call didn't fail.
         failed: when its last failure was noted.
         checked: when its last health check began.
         reason: why it failed last.
@@ -193,20 +194,20 @@ class Regions:
             state = self._states[name]
             noted = began >= state.failed
             if failure.kind is FailureKind.TRANSIENT:
-                state.failing = min(state.failing, began)
+                state.failing = began if began > state.failed + LONGEST_PAUSE else min(state.failing, began)
             level = self._leave_alone(name, failure) if noted else logging.NOTSET
         _log(level, name, failure)
 
     def down(self, name: str, seconds: float) -> str:
         """Return why a region is known to be down; "": it may answer.
 
-        It is down if it didn't respond twice in a row, until it responds to a health check; and while it is left alone,
-        if calls have failed for more than half of the seconds that one may take.
+        It is down if it didn't respond twice in a row, or calls have failed for more than half of the seconds that one
+        may take; but only until its pause is over. Then calls ask it again, and don't wait for a health check.
         """
         with self._lock:
             state = self._states[name]
-            failing = self.clock() < state.until and state.failed - state.failing > seconds / 2
-            return state.reason if state.silent > 1 or failing else ""
+            down = state.silent > 1 or state.failed - state.failing > seconds / 2
+            return state.reason if down and self.clock() < state.until else ""
 
     def to_check(self, *, silent: bool = False) -> list[str]:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards.
