@@ -83,7 +83,8 @@ def loading() -> threading.RLock:
 
     A process that is forked meanwhile would wait for ever for Python's own locks.
     """
-    return _loading.setdefault(here(), make_lock())
+    mark = here()
+    return _loading.get(mark) or _loading.setdefault(mark, make_lock())
 
 
 def _new_mark() -> Mark:
