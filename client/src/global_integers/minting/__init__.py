@@ -42,8 +42,9 @@ MAX_COUNTERS = 1000
 class State:
     """What of a client belongs to one process and, for tasks, to one event loop. A call works with one of these.
 
-    It has all that a forked child must not share with its parent: leases, connections, locks, and who waits. It is over
-    in a child, and once the client is closed. Then it is replaced whole, and calls that have begun with it begin again.
+    It has all that a forked child must not share with its parent: leases, connections, locks, and who waits; except
+    botocore's credentials, which all states share, with the lock that is held while they are renewed. It is over in a
+    child, and once the client is closed. Then it is replaced whole, and calls that have begun with it begin again.
     """
 
     def __init__(self, client: "Client", regions: Regions) -> None:
