@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from proof.bench.stand_in import CountingDatabase, serving  # puts `lambda` on the import path, for the imports below
+from proof.bench.stand_in import serving  # puts `lambda` on the import path, for the imports below
 
 # isort: split
 from coordinate.dynamodb.encoding import attributes_of, item_values
@@ -69,13 +69,13 @@ TOKEN = "8f14e45fceea167a/0"  # noqa: S105 (no secret)
 SCHEDULED: dict[str, Any] = {"schedule": True}
 
 
-def reconciled(names: Sequence[str], counters: int, changes: int, now: int, first: int = 1) -> CountingDatabase:
+def reconciled(names: Sequence[str], counters: int, changes: int, now: int, first: int = 1) -> Database:
     """Return tables in which nothing is left to do. All counters are alike, and the first region is at home.
 
     Each of the changes before, up to `MAX_PAST`, has replaced a region: that makes the longest history. The last of
     the names has yet to join.
     """
-    database, ids = CountingDatabase(metered=True), [str(UUID(int=number)) for number in range(1, len(names) + 3)]
+    database, ids = Database(metered=True), [str(UUID(int=number)) for number in range(1, len(names) + 3)]
     layouts = database.create(names[0], NAMES["LAYOUTS_TABLE"], id_=ids[0])
     mirror = database.create(names[0], NAMES["MIRROR_TABLE"], id_=ids[1])
     present = tuple(names[:-1])

@@ -4,36 +4,20 @@ One server answers for all regions: the region of a call is in its signature, wh
 """
 
 import ssl
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
 
-from proof.simulation.dynamodb import Database, Request  # puts `lambda` on the import path, for the import below
+from proof.simulation.dynamodb import Database  # puts `lambda` on the import path, for the import below
 
 # isort: split
 from aws_client.service import ServiceError
 
-from proof import faulty_server
-from proof.faulty_server import Fault, Response, Server, json_response
-
-
-@dataclass
-class CountingDatabase(Database):
-    """Counts how often each operation is called, too."""
-
-    calls: Counter[str] = field(default_factory=Counter[str])
-
-    def call(self, region: str, operation: str, request: Request | bytes) -> dict[str, Any]:
-        """Count a call, and carry it out as a `Database` does."""
-        self.calls[operation] += 1
-        return super().call(region, operation, request)
+from proof.faulty_server import Fault, Request, Response, Server, json_response
 
 
 def serving(database: Database, faults: Iterable[Fault] = (), tls: ssl.SSLContext | None = None) -> Server:
     """Return a server of a database, which keeps no requests."""
 
-    async def handler(request: faulty_server.Request) -> Response:
+    async def handler(request: Request) -> Response:
         try:
             return json_response(database.call(request.scope[0], request.operation, request.document))
         except ServiceError as error:

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import Mock, patch
 
-from proof.bench.stand_in import CountingDatabase  # puts `lambda` on the import path, for the imports below
+from proof.simulation.dynamodb import Database  # puts `lambda` on the import path, for the imports below
 
 # isort: split
 import coordinate.handler
@@ -144,7 +144,7 @@ class Measured(NamedTuple):
         return self.reads * price_list.READ_UNIT + self.writes * price_list.WRITE_UNIT
 
 
-def tables(counters: int = MAX_LIMIT + 1) -> CountingDatabase:
+def tables(counters: int = MAX_LIMIT + 1) -> Database:
     """Return the coordinator's tables in `THREE`, and those of the first of `REGIONS`, which has everything largest.
 
     There, all counters have the longest history and integers of sixteen digits.
@@ -234,7 +234,7 @@ def measured() -> list[Measured]:
     return [*found, Measured(Sent(GRANT, "", "/"), 200, "", 0, *taken)]
 
 
-def _measured(sent: Sent, database: CountingDatabase) -> Measured:
+def _measured(sent: Sent, database: Database) -> Measured:
     path, _, query = sent.path.partition("?")
     http = {**EVENT["requestContext"]["http"], "method": sent.method, "path": path}
     event = {
@@ -254,7 +254,7 @@ def _measured(sent: Sent, database: CountingDatabase) -> Measured:
     return Measured(sent, response["statusCode"], media_type, size, *taken)
 
 
-def _taken(database: CountingDatabase, call: Callable[[], Any]) -> tuple[Any, float, float, float]:
+def _taken(database: Database, call: Callable[[], Any]) -> tuple[Any, float, float, float]:
     """Return what a call returns, read units, write units, and the bytes of what it logs."""
     reads, writes, lines, log = database.reads, database.writes, StringIO(), logging.getLogger("mint")
     # As Lambda's runtime writes it (Lambda guide, "Using JSON log format").

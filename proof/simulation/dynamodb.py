@@ -13,6 +13,7 @@ test, `unchanged`.
 
 import json
 from binascii import crc32
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -113,6 +114,8 @@ class Database:
     metered: bool = False
     reads: float = 0
     writes: int = 0
+    calls: Counter[str] = field(default_factory=Counter[str])
+    """How often each operation was called."""
     tables: dict[tuple[str, str], Table] = field(default_factory=dict[tuple[str, str], Table])
     tests: set[str] = field(default_factory=set[str])
     """All tests that writes have had so far."""
@@ -138,6 +141,7 @@ class Database:
         """
         document: Request = _loaded(request) if isinstance(request, bytes) else request
         with _ONE_AT_A_TIME:
+            self.calls[operation] += 1
             try:
                 _check(operation, document)
                 if operation in READS:

@@ -11,8 +11,9 @@ from coordinate.protocol.model import MAX_PAST
 
 from global_integers_core.records import regions_of
 from proof.bench import reconcile
-from proof.bench.stand_in import CountingDatabase, serving
+from proof.bench.stand_in import serving
 from proof.faulty_server import Fault, json_response
+from proof.simulation.dynamodb import Database
 from tests.lambda_.coordinator_calls import scheduled_run, send
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -20,7 +21,7 @@ HOME, _, NEW = NAMES
 COUNTERS = 3
 
 
-def reconciled() -> CountingDatabase:
+def reconciled() -> Database:
     return reconcile.reconciled(NAMES, COUNTERS, MAX_PAST, int(time.time()))
 
 
@@ -46,7 +47,7 @@ def faults() -> list[Fault]:
 
 
 @pytest.fixture
-def database(faults: list[Fault], monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingDatabase]:
+def database(faults: list[Fault], monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     """Serve three counters in two regions, of three, with these faults."""
     database = reconciled()
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
@@ -59,7 +60,7 @@ def database(faults: list[Fault], monkeypatch: pytest.MonkeyPatch) -> Iterator[C
         yield database
 
 
-def test_a_run_has_nothing_to_do(database: CountingDatabase) -> None:
+def test_a_run_has_nothing_to_do(database: Database) -> None:
     reply = scheduled_run()
 
     assert reply["registered"] == COUNTERS
@@ -68,7 +69,7 @@ def test_a_run_has_nothing_to_do(database: CountingDatabase) -> None:
 
 
 @pytest.mark.slow
-def test_no_round_of_fences_is_lost_to_conflicts(database: CountingDatabase, faults: list[Fault]) -> None:
+def test_no_round_of_fences_is_lost_to_conflicts(database: Database, faults: list[Fault]) -> None:
     """Every second transaction conflicts. Each fence is written once all the same."""
     send(reconcile.change(NAMES, database))
     calm = database.calls["UpdateItem"]
@@ -82,7 +83,7 @@ def test_no_round_of_fences_is_lost_to_conflicts(database: CountingDatabase, fau
     assert database.calls["UpdateItem"] == calm
 
 
-def test_all_layouts_change_in_several_runs(database: CountingDatabase) -> None:
+def test_all_layouts_change_in_several_runs(database: Database) -> None:
     event = reconcile.change(NAMES, database)
 
     with pytest.raises(CoordinatorError, match=f"0 of {COUNTERS} counters are done"):
