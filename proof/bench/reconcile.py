@@ -7,7 +7,6 @@ speaks plain HTTP, so TLS is not in the figures. Every counter has had forty lay
 A part of the change of all layouts is measured, and the rest is computed from its pace.
 """
 
-import json
 import os
 import re
 import time
@@ -21,7 +20,7 @@ from proof.bench.stand_in import serving  # puts `lambda` on the import path, fo
 
 # isort: split
 from coordinate.dynamodb.encoding import attributes_of, item_values
-from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
+from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register
 from coordinate.protocol.plan import wanted_items
 
 from components.settings.aws_regions import partitions
@@ -33,6 +32,7 @@ from local.paths import ROOT
 from proof.bench.figures import aligned
 from proof.bench.runtime_api import FunctionError, Runtime
 from proof.faulty_server import Fault
+from proof.simulation.deployments import SimulatedSettings, decoded, desired
 from proof.simulation.dynamodb import Database, Table
 
 COUNTERS, REGIONS = 10_000, 30
@@ -86,12 +86,12 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int, firs
     base = first + changes * each
     limit = base - 1 + (ISSUED + WINDOW) * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, 0, changes)
-    desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
-    record = DeploymentRecord(ids[0], TOKEN, 1, "", now, desired, reconciled=True, term=1)
+    wanted = decoded(asked(present, (), ids[0]))
+    record = DeploymentRecord(ids[0], TOKEN, 1, "", now, wanted, reconciled=True, term=1)
     _put(layouts, [RECORD_KEY], attributes_of(record))
     _put(layouts, [ADMITTED_KEY], attributes_of(record.admitted))
     _put(mirror, [RECORD_KEY], attributes_of(Copy(record, ids[1])))
-    every = (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters)))
+    every = (*wanted.counters, *(f"tenant-{number:04}" for number in range(1, counters)))
     _put(layouts, every, attributes_of(register))
     _put(mirror, every, attributes_of(Copy(register, ids[1])))
     last = {issued_in(layout.epoch): {"N": str(layout.base + each)} for layout in past[:-1]}
@@ -123,19 +123,9 @@ def regions_and_another(regions: int) -> list[str]:
 
 def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[str, Any]:
     """Return what a deployment asks for; the first region is at home. The settings seldom name all counters."""
-    return {
-        "regions": list(regions),
-        "leaving": list(leaving),
-        "counters": ["integers"],
-        "floors": {},
-        "window": WINDOW,
-        "scheduleMinutes": EVERY // 60,
-        "layoutsLabel": f"{regions[0]} {label}",
-        "firstLayoutsLabel": f"{regions[0]} {label}",
-        "defaultCounter": "integers",
-        "recovery": {},
-        "tableLabels": dict.fromkeys(regions, label),
-    }
+    settings, layouts = SimulatedSettings(regions, leaving, ("integers",), window=WINDOW), f"{regions[0]} {label}"
+    wanted = desired(settings, layouts, layouts, dict.fromkeys(regions, label))
+    return wanted | {"scheduleMinutes": EVERY // 60}
 
 
 def change(names: Sequence[str], database: Database) -> dict[str, Any]:

@@ -6,7 +6,6 @@ the very items that would be stored, and priced (`price_list.py`). All counters 
 stands for many.
 """
 
-import json
 from typing import Any
 
 from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
@@ -14,13 +13,14 @@ from proof.simulation.coordinator import SimulatedCoordinator  # puts `lambda` o
 # isort: split
 from coordinate.dynamodb.store import PAGE, Store
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import MAX_PAST, DeploymentRecord, Register, desired_state_of
+from coordinate.protocol.model import MAX_PAST, DeploymentRecord, Register
 from coordinate.protocol.plan import raised
 from coordinate.protocol.run import Delete, RunResult, ScheduledRun, run
 
 from proof.bench import price_list, reconcile
 from proof.bench.figures import aligned
 from proof.bench.reconcile import HOME, NAMES, TOKEN, reconciled, regions_and_another
+from proof.simulation.deployments import decoded
 from proof.simulation.expressions import size_of
 
 CASES = (
@@ -155,7 +155,7 @@ def grants_a_day() -> float:
     """Return how often a scheduled run raises the limit of a counter that uses the same every day."""
     daily, days, every = 1_000_000, 30, 60 * MINUTES
     register = Register("", "", 1, ("a",), ("",), 1, 1, 1, NOW)
-    record = DeploymentRecord("", "", 1, "", NOW, desired_state_of(json.dumps(reconcile.asked(["a"], (), ""))))
+    record = DeploymentRecord("", "", 1, "", NOW, decoded(reconcile.asked(["a"], (), "")))
     granted = 0
     for second in range(0, 2 * days * 86_400, every):
         higher = raised(register, record, daily * second // 86_400, NOW + second)
