@@ -184,7 +184,6 @@ class Server:
         self._tls = tls
         self._strikes_of: Counter[Fault] = Counter()
         self._changed = threading.Condition()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> Self:
         listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -220,23 +219,17 @@ class Server:
     def _run(self) -> None:
         with suppress(asyncio.CancelledError):
             self._loop.run_until_complete(self._main)
+        self._loop.run_until_complete(asyncio.sleep(0))  # for the connections to be closed
         self._loop.close()
 
     async def _accept(self, listener: socket.socket) -> None:
-        try:
-            while True:
-                accepted, _ = await self._loop.sock_accept(listener)
-                self.connections += 1
-                self.open += 1
-                task = self._loop.create_task(self._converse(accepted))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-        finally:
-            listener.close()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # for the connections to be closed
+        with listener:
+            async with asyncio.TaskGroup() as conversations:
+                while True:
+                    accepted, _ = await self._loop.sock_accept(listener)
+                    self.connections += 1
+                    self.open += 1
+                    conversations.create_task(self._converse(accepted))
 
     async def _converse(self, accepted: socket.socket) -> None:
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
