@@ -79,7 +79,7 @@ class ChaosClient:
         began = time.monotonic()
         integers = self.mint(url, counter, count, headers)
         if not isinstance(integers, str):
-            self.history.got(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
+            self.history.mints.append(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
             return integers
         self.history.failed(region, integers)
         time.sleep(PAUSE)

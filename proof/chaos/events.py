@@ -161,11 +161,8 @@ class Events:
     def _others_mint(self, region: str) -> None:
         others = {*(self.stay or self.stack.desired["regions"])} - {region}
         if not self._traffic_in(others, 0, 0):
-            self._wrong(f"not all of {', '.join(sorted(others))} minted while {region} did not answer")
-
-    def _wrong(self, problem: str) -> None:
-        self.problems.append(problem)
-        self.stack.say(problem)
+            self.problems.append(f"not all of {', '.join(sorted(others))} minted while {region} did not answer")
+            self.stack.say(self.problems[-1])
 
     def _other_regions(self, keep: Sequence[str] = ()) -> list[str]:
         """Return other regions than now, or the same ones in another order. `keep` and `self.stay` are among them."""

@@ -52,6 +52,7 @@ class History:
     """What all clients got. Their threads write into it."""
 
     mints: list[RecordedMint] = field(default_factory=list[RecordedMint])
+    """Requests that got new integers."""
     failures: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter[str]))
     """Requests without integers, by region and then by kind of failure."""
     replays: int = 0
@@ -71,10 +72,6 @@ class History:
     def integers(self) -> int:
         """How many integers were handed out."""
         return sum(len(mint.integers) for mint in self.mints)
-
-    def got(self, mint: RecordedMint) -> None:
-        """Record a request that got new integers."""
-        self.mints.append(mint)
 
     def replayed(self, key: str, first: Sequence[int], again: Sequence[int]) -> None:
         """Record a request that repeated a key, and what both got."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from subprocess import PIPE
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 from botocore.exceptions import BotoCoreError, ClientError
@@ -32,9 +32,6 @@ from local.stack import State
 
 from .history import History
 from .proxy import Proxy
-
-if TYPE_CHECKING:  # the stubs are for the checks, not for running
-    from types_boto3_dynamodb import DynamoDBClient
 
 STACK = "dev"
 HOME = "us-east-1"
@@ -108,7 +105,7 @@ class Stack:
 
     def lose(self, region: str, table: str) -> None:
         """Delete a table with all that is in it. These servers have it gone at once."""
-        self.dynamodb(region).delete_table(TableName=table)
+        self.aws.client("dynamodb", region).delete_table(TableName=table)
 
     def deploy(self, **settings: Any) -> None:
         """Deploy until it succeeds, or raise `NotHealed`. Settings that aren't given stay."""
@@ -189,13 +186,9 @@ class Stack:
         """Return the entries of a region and kind, by default all."""
         return [entry for entry in self.entries if region in ("", entry[0]) and kind in ("", entry[1])]
 
-    def dynamodb(self, region: str) -> "DynamoDBClient":
-        """Return a region's client without faults."""
-        return self.aws.client("dynamodb", region)
-
     def back_up(self, region: str, table: str) -> Backup:
         """Return a table as it is now."""
-        client: Any = self.dynamodb(region)
+        client: Any = self.aws.client("dynamodb", region)
         described = client.describe_table(TableName=table)["Table"]
         names = ("TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification")
         items = client.scan(TableName=table, ConsistentRead=True)["Items"]
@@ -206,7 +199,7 @@ class Stack:
 
         Like a restored table on AWS, it has another id.
         """
-        client: Any = self.dynamodb(region)
+        client: Any = self.aws.client("dynamodb", region)
         client.create_table(BillingMode="PAY_PER_REQUEST", **backup.description)
         for item in backup.items:
             client.put_item(TableName=backup.description["TableName"], Item=item)

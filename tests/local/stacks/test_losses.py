@@ -30,7 +30,7 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
 
 def lose_tables(stack: Stack, *regions: str) -> None:
     for region in regions:
-        for table in stack.dynamodb(region).list_tables()["TableNames"]:
+        for table in stack.aws.client("dynamodb", region).list_tables()["TableNames"]:
             stack.lose(region, table)
 
 

@@ -11,7 +11,7 @@ from proof.chaos.proxy import Write
 def history_of(*integers: Sequence[int], counter: str = "orders") -> History:
     history = History()
     for each in integers:
-        history.got(RecordedMint("eu-west-1", "function", counter, each, 10, 11))
+        history.mints.append(RecordedMint("eu-west-1", "function", counter, each, 10, 11))
     return history
 
 
@@ -25,7 +25,7 @@ def history_of(*integers: Sequence[int], counter: str = "orders") -> History:
 )
 def test_what_two_requests_got_is_a_duplicate(integers: list[Sequence[int]], twice: list[int]) -> None:
     history = history_of(*integers)
-    history.got(RecordedMint("us-east-1", "function", "another", (1, 4, 7, 10), 10, 11))
+    history.mints.append(RecordedMint("us-east-1", "function", "another", (1, 4, 7, 10), 10, 11))
 
     assert [found.integer for found in history.duplicates(history.excepted([]))] == twice
 
