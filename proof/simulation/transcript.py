@@ -94,10 +94,8 @@ def _found(operation: op.Operation, answer: Any) -> str:
             return f"{where} up to epoch {epoch}"
         case dict():
             return f"{where} {' '.join(cast('dict[str, Any]', answer)) or 'none'}"
-        case model.Absent() as absent:
-            return f"{where} {absent.value}"
         case _:
-            return f"{where} none"
+            return f"{where} {shown(answer or None)}"
 
 
 def _original(found: Any) -> Any:
