@@ -333,7 +333,5 @@ async def forward(url: str, request: Request, **headers: str) -> Response:
     as_socket: Any = SimpleNamespace(makefile=makefile)
     response = HTTPResponse(as_socket, method=request.method)
     response.begin()
-    body = response.read()
-    return Response(
-        response.status, body, {name: value for name, value in response.getheaders() if name.lower() not in HOP}
-    )
+    end_to_end = {name: value for name, value in response.getheaders() if name.lower() not in HOP}
+    return Response(response.status, response.read(), end_to_end)

@@ -15,17 +15,7 @@ from mint.owner import owner_document
 from global_integers_core.lattice import Layout, places
 from global_integers_core.records import Recorded
 
-from .world import (
-    ITEMS,
-    LAYOUTS,
-    MIRROR,
-    RECEIPTS,
-    Attributes,
-    World,
-    kind_of,
-    name_of,
-    place_of,
-)
+from .world import ITEMS, LAYOUTS, MIRROR, RECEIPTS, Attributes, World, kind_of, name_of, place_of
 
 Snapshot = dict[str, Attributes]
 """What a table had at some moment, by key."""
