@@ -53,7 +53,7 @@ class Network:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):
             return Absent.UNREACHABLE
-        if region is not None and self._world.denied.get(region) == kind_of(operation):
+        if region is not None and self._is_denied(region, operation):
             self._given_up.add((run, region))  # no further call of this run is made there
             return Absent.UNREACHABLE
         if isinstance(operation, op.WriteRegister | op.WriteRecord) and random.random() < rates["conflict"]:
@@ -73,6 +73,10 @@ class Network:
     def wrong_by(self) -> int:
         """Return by how many seconds somebody's clock is wrong."""
         return self.offset + (self._random.randrange(-600, 601) if self._random.random() < self._rates["clock"] else 0)
+
+    def _is_denied(self, region: str, operation: op.Operation) -> bool:
+        """Return whether a region is unreachable since one of its tables may not be used."""
+        return self._world.denied.get(region) == kind_of(operation)
 
     def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
         given_up, hot = (run, region) in self._given_up, self.hot == (region, getattr(operation, "counter", None))

@@ -143,7 +143,7 @@ class Reachability:
         if why in ("throttled", "conflict"):
             self._throttled.add((region, counter))
             self._in_a_row[region] += 1
-            throttled_here = sum(where == region for where, _ in self._throttled)
+            throttled_here = sum(where == region for where, _ in tuple(self._throttled))  # other threads add to it
             if self._in_a_row[region] < TOGETHER and throttled_here < MOST_THROTTLED:
                 warn("throttled", region=region, **({} if counter is None else {"counter": counter}), error=str(error))
                 return
