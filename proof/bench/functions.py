@@ -102,8 +102,6 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
         "RECEIPTS_TABLE": "bench-receipts",
         "DEFAULT_COUNTER": subject,
         **minting_environment(),
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
         **ENVIRONMENT.get(subject, {}),
         **more,
     }

@@ -26,7 +26,7 @@ from coordinate.protocol.plan import wanted_items
 from components.settings.aws_regions import partitions
 from global_integers_core.lattice import Layout
 from global_integers_core.names import DEPLOYMENTS_ALIAS
-from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, Recorded, layouts_key
 from local.environment import isolate
 from local.paths import ROOT
 from proof.bench.figures import aligned
@@ -34,6 +34,7 @@ from proof.bench.runtime_api import FunctionError, Runtime
 from proof.faulty_server import Fault
 from proof.simulation.deployments import SimulatedSettings, decoded, desired
 from proof.simulation.dynamodb import Database, Table
+from proof.simulation.world import RECORDED
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -94,8 +95,7 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int, firs
     every = (*wanted.counters, *(f"tenant-{number:04}" for number in range(1, counters)))
     _put(layouts, every, attributes_of(register))
     _put(mirror, every, attributes_of(Copy(register, ids[1])))
-    last = {issued_in(layout.epoch): {"N": str(layout.base + each)} for layout in past[:-1]}
-    history = {"epoch": {"N": str(register.epoch)}, "history": {"S": history_text((*past, register.layout))}, **last}
+    recorded = Recorded((*past, register.layout), {layout.epoch: layout.base + each for layout in past[:-1]})
     before = (changes, past[-1].base + each) if past else None
     items = wanted_items(register)
     for region, id_ in zip(names, ids[2:], strict=True):
@@ -105,7 +105,7 @@ def reconciled(names: Sequence[str], counters: int, changes: int, now: int, firs
             item = items[region]
             item = replace(item, issued=item.issued + ISSUED * item.stride, past=before)
             _put(table, every, item_values(item))
-            _put(receipts, map(layouts_key, every), history)
+            _put(receipts, map(layouts_key, every), RECORDED.encode(recorded))
             _put(receipts, [HOME_KEY], {"home": {"S": names[0]}, "term": {"N": "1"}})
     return database
 
@@ -137,10 +137,9 @@ def change(names: Sequence[str], database: Database) -> dict[str, Any]:
 
 def coordinator(url: str) -> Runtime:
     """Return AWS's runtime of the coordinator, whose DynamoDB is at this URL."""
-    with_keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench-stack"}
-    variables = NAMES | with_keys | {"AWS_ENDPOINT_URL_DYNAMODB": url, "PYTHONPATH": str(ROOT)}
+    own = {"AWS_ENDPOINT_URL_DYNAMODB": url, "PYTHONPATH": str(ROOT), "STACK": "bench-stack"}
     handler = "coordinate.handler.handler"
-    return Runtime(ROOT / "lambda", "coordinator", handler, HOME, variables, qualifier=DEPLOYMENTS_ALIAS)
+    return Runtime(ROOT / "lambda", "coordinator", handler, HOME, NAMES | own, qualifier=DEPLOYMENTS_ALIAS)
 
 
 def main() -> None:

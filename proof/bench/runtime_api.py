@@ -58,7 +58,7 @@ class Runtime:
     handler: str
     region: str = "us-east-1"
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Also its role's credentials, and where AWS is if not at AWS."""
+    """Also where AWS is if not at AWS."""
     memory_size: int = 128
     timeout: float = 900
     """Seconds for one event."""
@@ -160,6 +160,8 @@ class Runtime:
         """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
         major, minor, *_ = sys.version_info
         return {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_LAMBDA_LOG_FORMAT": "JSON",
             "AWS_LAMBDA_LOG_LEVEL": "WARN",
             **self.variables,

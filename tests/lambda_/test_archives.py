@@ -55,8 +55,6 @@ class UnderRuntime(Engine):
             logging = inputs["loggingConfig"]
             variables = {
                 **inputs["environment"]["variables"],
-                "AWS_ACCESS_KEY_ID": "test",
-                "AWS_SECRET_ACCESS_KEY": "test",
                 "AWS_ENDPOINT_URL": self._aws.endpoint,
                 "AWS_LAMBDA_LOG_FORMAT": logging["logFormat"],
                 "AWS_LAMBDA_LOG_LEVEL": logging["applicationLogLevel"],
