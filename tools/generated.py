@@ -139,8 +139,8 @@ def _sent() -> list[strangers.Measured]:
 
 
 def _region_costs() -> str:
-    costs = public_stack.rows(public_stack.largest(_sent()))
-    usual = round(max(row.together for kind, row in costs.items() if "openCounters" not in kind), 2)
+    costs = public_stack.functions(public_stack.largest(_sent()))
+    usual = round(max(together for kind, (*_, together, _) in costs.items() if "openCounters" not in kind), 2)
     return f"a region costs at most {usual:.2f} a day, three regions {3 * usual:.2f}"
 
 

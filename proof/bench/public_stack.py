@@ -10,7 +10,6 @@ and what AWS may charge for refused connections, isn't counted.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from proof.bench import price_list, strangers  # puts `lambda` on the import path, for the import below
 from proof.bench.strangers import Measured
@@ -57,26 +56,16 @@ def largest(found: Sequence[Measured]) -> dict[str, Measured]:
     return kinds
 
 
-class Row(NamedTuple):
-    """What a region costs a day, in dollars, if all requests are of one kind."""
+def functions(kinds: Mapping[str, Measured]) -> dict[str, Sequence[float]]:
+    """Return what the requests of each kind cost at most, whoever waits for whom: the executions are busy all day.
 
-    size: float
-    """Bytes of the largest response."""
-    compute: float
-    """Of Lambda."""
-    dynamodb: float
-    data: float
-    logs: float
-    together: float
-    with_domain: float
-
-
-def rows(kinds: Mapping[str, Measured]) -> dict[str, Row]:
-    """Return what the requests of each kind cost at most, whoever waits for whom: the executions are busy all day."""
+    It is the bytes of the largest response, then dollars a region and day, if all requests are of this kind: of Lambda,
+    DynamoDB, data, logs, together, and with a domain.
+    """
     memory = settings(config(HOME)).memory_size / 1024
     requests, granted = RATE * DAY, DAY / mint.grants.EVERY
     each, coordinator = requests * price_list.REQUEST, DAY * MEMORY * price_list.GB_SECOND
-    made = dict[str, Row]()
+    made = dict[str, Sequence[float]]()
     for kind in strangers.KINDS:
         also = [(kinds[kind], float(requests))]
         compute = PUBLIC_CONCURRENCY * DAY * memory * price_list.GB_SECOND + each
@@ -94,7 +83,7 @@ def rows(kinds: Mapping[str, Measured]) -> dict[str, Row]:
         dynamodb, logs = map(sum, zip(*used, strict=True))
         together = compute + dynamodb + data + logs
         with_domain = together + again + sum(used[0]) + data
-        made[kind] = Row(kinds[kind].size, compute, dynamodb, data, logs, together, with_domain)
+        made[kind] = (kinds[kind].size, compute, dynamodb, data, logs, together, with_domain)
     return made
 
 
@@ -137,7 +126,7 @@ def table(made: Mapping[str, Sequence[float]], *columns: str) -> str:
 def tables_of_costs(found: Sequence[Measured]) -> tuple[str, str]:
     """Return what the functions cost, and what the APIs do."""
     return (
-        table(rows(largest(found)), "bytes", "Lambda", "DynamoDB", "data", "logs", "together", "with a domain"),
+        table(functions(largest(found)), "bytes", "Lambda", "DynamoDB", "data", "logs", "together", "with a domain"),
         table(apis(found), "per second", "API Gateway", "Lambda", "DynamoDB", "data", "together"),
     )
 
