@@ -70,15 +70,11 @@ class StoreInMemory(Store):
 
     def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation, with the clock and the run lock as `handler.py` has them."""
-        match operation:
-            case op.Clock():
-                return NOW
-            case op.TakeRunLock():
-                return self.run_lock(TOKEN).take(over=True)
-            case op.MayBegin():
-                return True
-            case _:
-                return super().carry_out(operation)
+        if isinstance(operation, op.Clock):
+            return NOW
+        if isinstance(operation, op.TakeRunLock):
+            return self.run_lock(TOKEN).take(over=True)
+        return isinstance(operation, op.MayBegin) or super().carry_out(operation)
 
 
 def taken(store: StoreInMemory, share: float = 1) -> tuple[float, float, float, float]:

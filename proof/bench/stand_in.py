@@ -22,8 +22,7 @@ def serving(database: Database, faults: Iterable[Fault] = (), tls: ssl.SSLContex
             return json_response(database.call(request.scope[0], request.operation, request.document))
         except ServiceError as error:
             document = {"__type": f"com.amazonaws.dynamodb.v20120810#{error.code}", "message": error.message}
-            reasons = [{"Code": reason} for reason in error.reasons]
-            more = {"Item": error.item, "CancellationReasons": reasons}
+            more = {"Item": error.item, "CancellationReasons": [{"Code": reason} for reason in error.reasons]}
             return json_response(document | {name: found for name, found in more.items() if found}, error.status)
 
     return Server(handler, faults, tls=tls, recording=False)
