@@ -147,14 +147,6 @@ class Fault:
     end: Literal["", "close", "reset"] = ""
     """How the connection ends."""
 
-    @property
-    def decides(self) -> bool:
-        """Whether it is this fault that says what is sent."""
-        return bool(self.replies or self.edit or self.end) or self.drip is not None
-
-
-NO_FAULT = Fault()
-
 
 class Server:
     """Serves during the block, in a thread of its own."""
@@ -283,7 +275,7 @@ class Server:
         if fault := await self._struck(request, carried_out=True):
             edited = (fault.edit(cast("Response", reply)),) if fault.edit else (b"",)
             return self.random.choice(fault.replies or edited), fault
-        return reply, NO_FAULT
+        return reply, Fault()
 
     async def _struck(self, request: Request, *, carried_out: bool) -> Fault | None:
         """Let the faults take their time. Return the one that decides, if any does."""
@@ -297,7 +289,7 @@ class Server:
                 await asyncio.sleep(self.random.uniform(*fault.delay))
             while fault.hold and fault in self.faults and not request.gone():
                 await asyncio.sleep(POLL)
-            if fault.decides:
+            if fault.replies or fault.edit or fault.end or fault.drip is not None:
                 return fault
             if fault.hold and fault not in self.faults:  # there may be others by now
                 return await self._struck(request, carried_out=carried_out)
