@@ -40,15 +40,13 @@ class Network:
     def carry_out(self, operation: op.Operation, run: object = None) -> Any:
         """Carry out an operation of a run. Its answer may be lost: then the run can't tell what has happened."""
         random, rates = self._random, self._rates
-        match operation:
-            case op.Clock():
-                return self._world.now + self._clocks.setdefault(run, self.wrong_by())
-            case op.TakeRunLock():
-                return self._world.carry_out(operation)
-            case op.MayBegin():
-                return random.random() >= rates["out of time"]
-            case _:
-                region: str | None = getattr(operation, "region", None)
+        region: str | None = getattr(operation, "region", None)
+        if isinstance(operation, op.Clock):
+            return self._world.now + self._clocks.setdefault(run, self.wrong_by())
+        if isinstance(operation, op.TakeRunLock):
+            return self._world.carry_out(operation)
+        if isinstance(operation, op.MayBegin):
+            return random.random() >= rates["out of time"]
         if region is None and random.random() < rates["home fails"]:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):

@@ -423,9 +423,8 @@ class RandomSchedule:
     def _finds_home(self) -> bool:
         """Return whether the regions of the last `up` know the present home, or it is the first one, or the same."""
         home, settings = self.world.home, self.pulumi.settings
-        if home in (settings.home, self.pulumi.first.partition(" ")[0]):
-            return True
-        return home in [claim.home for region, claim in self.world.claims.items() if region in settings.regions]
+        claimed = [claim.home for region, claim in self.world.claims.items() if region in settings.regions]
+        return home in (settings.home, self.pulumi.first.partition(" ")[0], *claimed)
 
     def _answer(self) -> Mapping[str, Any]:
         """Return the operator's answer, as the refusal and the runbook say.

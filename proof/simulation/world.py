@@ -43,8 +43,6 @@ HOME, LAYOUTS, MIRROR, COUNTERS, RECEIPTS = "home", "layouts", "mirror", "counte
 STRAY = "ordrs"
 """The key of what an operator has written into a table by mistake."""
 
-ELSEWHERE = (op.TakeRunLock, op.MayBegin)
-
 AT_THE_MIRROR = (op.ReadRecordCopy, op.WriteRecordCopy, op.ReadCopy, op.WriteCopy, op.ScanCopies, op.DescribeMirror)
 
 THAT_STATE = ("epoch = :over", "attribute_not_exists(held)", "held = :holder")
@@ -352,7 +350,7 @@ class World:
         """Carry out one operation and answer as `operations.py` says."""
         if isinstance(operation, op.Clock):
             return self.now
-        if isinstance(operation, ELSEWHERE):  # whoever asks may go on: no integer may depend on it
+        if isinstance(operation, op.TakeRunLock | op.MayBegin):  # whoever asks may go on: no integer may depend on it
             return True
         region: str | None = getattr(operation, "region", None)
         inner = at_its_home(operation)
