@@ -70,7 +70,7 @@ root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/reference/*.rst", "examples/README.md"]
 exclude_patterns = [".*", *(f"{path.name}/**" for path in ROOT.iterdir() if path.name not in ("docs", "examples"))]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(.*\.)?[A-Z]|Self|Unpack|(collections|httpx|pulumi|typing)\..*")]
+nitpick_ignore_regex = [("py:.*", r"(.*\.)?[A-Z]|Output|Self|Unpack|(collections|httpx|pulumi|typing)\..*")]
 """Types of other packages: their documentation is elsewhere."""
 
 myst_heading_anchors = 4  # as GitHub makes them

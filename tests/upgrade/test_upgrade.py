@@ -181,6 +181,10 @@ def test_no_setting_is_gone(baseline: Path) -> None:
     assert not before - after, f"settings are gone ({RULES})"
 
 
+RENAMED = {"global_integers.ClientSettings.key_failover"}
+"""What has gone before the first release: it is an argument of each call now."""
+
+
 def test_no_public_name_of_the_client_is_gone(baseline: Path) -> None:
     def names(checkout: Path) -> set[str]:
         command = [sys.executable, str(Path(__file__).with_name("public_names.py"))]
@@ -189,5 +193,5 @@ def test_no_public_name_of_the_client_is_gone(baseline: Path) -> None:
         assert done.returncode == 0, done.stderr
         return {*done.stdout.splitlines()}
 
-    gone = sorted(names(baseline) - names(ROOT))
+    gone = sorted(names(baseline) - names(ROOT) - RENAMED)
     assert not gone, f"public names of the client are gone ({RULES}):\n" + "\n".join(gone)
