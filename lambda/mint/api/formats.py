@@ -86,10 +86,12 @@ def wants_page(headers: Mapping[str, str]) -> bool:
     if HTML not in accept.lower() and not agent.startswith(TEXT_BROWSERS):  # as of most clients
         return False
     weights = _weights(accept)
-    html = _weight(weights, HTML)
-    if not html or any(name.startswith("sec-fetch-") for name in headers):
-        return html > 0 and headers.get("sec-fetch-mode") == "navigate"
-    return agent.startswith(BROWSERS) or all(html > weight for media, weight in weights.items() if media != HTML)
+    html, others = _weight(weights, HTML), [weight for media, weight in weights.items() if media != HTML]
+    if not html or not any(others):  # the page's own script accepts nothing else
+        return html > 0
+    if any(name.startswith("sec-fetch-") for name in headers):
+        return headers.get("sec-fetch-mode") == "navigate"
+    return agent.startswith(BROWSERS) or html > max(others)
 
 
 def _weights(accept: str) -> dict[str, float]:
