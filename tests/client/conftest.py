@@ -7,7 +7,7 @@ import pytest
 from global_integers import Integers
 
 from tests.client.clients import Clock, Tasks, wait_for_background
-from tests.client.region_proxies import Names, RegionProxy, proxies_to
+from tests.client.region_proxies import Names, RegionProxy, forwarded_to, proxies_to
 from tests.local.machine import Machine, mint
 
 
@@ -28,7 +28,7 @@ def direct(outputs: dict[str, Any]) -> dict[str, str]:
 @pytest.fixture
 def proxies(direct: dict[str, str]) -> Generator[dict[str, RegionProxy]]:
     """A proxy to each region."""
-    with proxies_to(direct) as made:
+    with proxies_to({region: forwarded_to(url) for region, url in direct.items()}) as made:
         yield made
 
 

@@ -9,9 +9,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from proof.faulty_server import PATIENCE, Fault, Reply, Request, Response, Server, forward
+from global_integers.testing import Region
 
-Failure = Literal["cut", "cut after", "hang", "503", "429", "404", "410", "403", "rubbish", "redirect", "large"]
+from proof.faulty_server import HOP, PATIENCE, Fault, Handler, Reply, Request, Response, Server, forward
+
+Failure = Literal[
+    "cut", "cut after", "ends early", "hang", "500", "503", "429", "404", "410", "403", "rubbish", "redirect", "large"
+]
 
 HANG = PATIENCE
 """Seconds after which a test gives up: ten times what a machine with several busy processes on each core needs."""
@@ -28,7 +32,9 @@ def _problem(status: int) -> Response:
 
 
 REPLIES: dict[Failure, Reply] = {
+    "500": _problem(500),
     "503": _problem(503),
+    "ends early": b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"counter": "int',
     "429": Response(429, b'{"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}', {"Retry-After": "0"}),
     "404": _problem(404),
     "410": _problem(410),
@@ -41,7 +47,7 @@ FAULTS: dict[Failure, Fault] = {
     "cut": Fault(end="close"),
     "cut after": Fault(carried_out=True, end="close"),
     "hang": Fault(hold=True, end="close"),
-    **{name: Fault(replies=(reply,)) for name, reply in REPLIES.items()},
+    **{name: Fault(replies=(reply,), end="close" if name == "ends early" else "") for name, reply in REPLIES.items()},
 }
 
 
@@ -56,11 +62,28 @@ def to_check(request: Request) -> bool:
 CHECKS_HELD = Fault(matches=to_check, hold=True)
 
 
-class RegionProxy(Server):
-    """A proxy on 127.0.0.1 that forwards requests to one region, unless a fault is set."""
+def forwarded_to(url: str) -> Handler:
+    """Return what forwards requests to a region."""
+    return lambda request: forward(url, request, host=urlsplit(url).netloc)
 
-    def __init__(self, target: str) -> None:
-        super().__init__(lambda request: forward(target, request, host=urlsplit(target).netloc))
+
+def answered_by(region: Region) -> Handler:
+    """Return what lets a region in memory answer."""
+
+    async def answer(request: Request) -> Response:
+        url = region.url + request.path.removeprefix("/")
+        answered = region.answer(httpx.Request(request.method, url, headers=dict(request.headers)))
+        headers = {name: value for name, value in answered.headers.items() if name not in HOP}
+        return Response(answered.status_code, answered.content, headers)
+
+    return answer
+
+
+class RegionProxy(Server):
+    """A server on 127.0.0.1 before one region, which answers unless a fault is set."""
+
+    def __init__(self, region: Handler) -> None:
+        super().__init__(region)
 
     @property
     def mints(self) -> int:
@@ -98,10 +121,10 @@ class RegionProxy(Server):
 
 
 @contextmanager
-def proxies_to(urls: Mapping[str, str]) -> Generator[dict[str, RegionProxy]]:
-    """Yield a proxy to each region, in the same order."""
+def proxies_to(regions: Mapping[str, Handler]) -> Generator[dict[str, RegionProxy]]:
+    """Yield a server before each region, in the same order."""
     with ExitStack() as stack:
-        yield {region: stack.enter_context(RegionProxy(url)) for region, url in urls.items()}
+        yield {region: stack.enter_context(RegionProxy(answers)) for region, answers in regions.items()}
 
 
 class Names:
