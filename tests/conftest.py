@@ -41,6 +41,7 @@ SHARING = {
         "tests/client/test_domain_signing.py",
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
+        "tests/client/test_scenarios.py",
         "tests/client/test_testing.py",
         "tests/client/test_testing_region.py",
     ),

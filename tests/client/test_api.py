@@ -39,24 +39,6 @@ def test_a_block_is_its_integers() -> None:
     assert answer(response(200, BLOCK, {"Idempotency-Replayed": "true"})).replayed
 
 
-def test_what_is_not_the_requested_block_is_a_failure() -> None:
-    changes: list[dict[str, Any]] = [
-        {"first": 0},
-        {"first": "4"},
-        {"first": True},
-        {"last": 11},
-        {"stride": 0},
-        {"stride": 65},
-        {"count": 4, "last": 13},
-        {"last": 2**53, "first": 2**53 - 6},
-        {"first": None},
-    ]
-    for changed in changes:
-        failure = answer(response(200, {**BLOCK, **changed}))
-        assert isinstance(failure, Failure), changed
-        assert failure.kind is FailureKind.TRANSIENT
-
-
 def test_a_page_of_counters_is_read_or_a_failure() -> None:
     page = api.counters("a/layouts")
     assert page.path == "-/counters?limit=250&after=a%2Flayouts"
@@ -68,14 +50,6 @@ def test_a_page_of_counters_is_read_or_a_failure() -> None:
         assert failure.kind is FailureKind.TRANSIENT
 
 
-@pytest.mark.parametrize("name", [None, "", "Integers", 1])
-def test_a_response_that_names_no_counter_is_no_answer(name: object) -> None:
-    for request in (api.mint("", 3), api.default_counter()):
-        failure = request.answer(response(200, {**BLOCK, "counter": name}))
-        assert isinstance(failure, Failure)
-        assert f"counter is {name!r} in the response" in failure.reason
-
-
 def test_what_is_not_json_is_a_failure() -> None:
     for content in (b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{", b"[" * 100_000):
         failure = answer(response(200, content=content))
@@ -85,35 +59,6 @@ def test_what_is_not_json_is_a_failure() -> None:
     for charset in ("hex", "rot13", "idna", "undefined", "nonesuch"):
         content_type = {"Content-Type": f"text/html; charset={charset}"}
         assert answer(response(200, None, content_type, content=b"<html>")).kind is FailureKind.TRANSIENT, charset
-
-
-def test_the_status_says_what_kind_of_failure_it_is() -> None:
-    kinds = {
-        400: FailureKind.WRONG,
-        401: FailureKind.REFUSED,
-        403: FailureKind.REFUSED,
-        404: FailureKind.ABSENT,
-        410: FailureKind.GONE,
-        422: FailureKind.WRONG,
-    }
-    kinds |= dict.fromkeys((302, 407, 408, 421, 425, 429, 431, 500, 502, 503, 504), FailureKind.TRANSIENT)
-    assert {status: answer(response(status, {"detail": "why"})).kind for status in kinds} == kinds
-
-
-FOREIGN = [
-    (404, json.dumps({"__type": "ResourceNotFoundException", "message": "Not Found"}), "404: Not Found"),
-    (404, "<h1>Not here</h1>", "404: Not Found"),
-    (405, "<h1>No posts here</h1>", "405: Method Not Allowed"),
-]
-
-
-@pytest.mark.parametrize(("status", "body", "reason"), FOREIGN)
-def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: str, reason: str) -> None:
-    failure = answer(response(status, headers={"Content-Type": "application/json"}, content=body.encode()))
-
-    assert failure.kind is FailureKind.GONE
-    assert failure.reason == f"{reason}: the URL answers, but not as this API"
-    assert "may be from an earlier deployment" in failure.hint
 
 
 @recorded("url")
@@ -167,12 +112,6 @@ def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.Monke
     assert "`-c openCounters=true`" in str(Refused("eu-west-1", 403, refused.reason, {}, refused.hint))
 
 
-def test_the_reason_is_the_problems_or_lambdas() -> None:
-    assert answer(response(503, {"detail": "the table is unavailable"})).reason == "503: the table is unavailable"
-    assert answer(response(403, {"Message": "Forbidden"})).reason == "403: Forbidden"
-    assert answer(response(502, content=b"<html>")).reason == "502: Bad Gateway"
-
-
 def test_a_paused_region_is_called_so_wherever_it_answers() -> None:
     lambdas = {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded", "message": "Rate Exceeded."}
     http_api, rest_api = {"message": "Internal Server Error"}, problem(*RESPONSES["INTEGRATION_FAILURE"])
@@ -185,15 +124,6 @@ def test_a_paused_region_is_called_so_wherever_it_answers() -> None:
     assert answer(response(503, content=b"<html>")).reason == "503: Service Unavailable", "a proxy's"
 
 
-def test_a_region_that_was_not_granted_an_integer_knows_no_owner_of_it() -> None:
-    assert answer(response(503, {"detail": "not yet", "granted": 299_999_998})).kind is FailureKind.ABSENT
-
-
 def test_retry_after_is_in_seconds() -> None:
     seconds = {"5": 5, "0": 0, "3600": 60, "Wed, 21 Oct 2026 07:28:00 GMT": 0, "-1": 0}
     assert {text: answer(response(503, {}, {"Retry-After": text})).retry_after for text in seconds} == seconds
-
-
-def test_what_is_left_is_said() -> None:
-    assert answer(response(503, {"detail": "fewer", "available": 7})).available == 7
-    assert answer(response(503, {"detail": "fewer", "available": "7"})).available == 0

@@ -34,24 +34,6 @@ def test_this_machine_has_no_names_for_regions(url: str) -> None:
     assert client.last.regions.names == [client.domain.name]
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("https://abc.lambda-url.eu-west-1.on.aws/", "one region's URL"),
-        ("https://abc.execute-api.eu-west-1.amazonaws.com/", "one region's URL"),
-        ("integers.example.com", "should look like"),
-        ("ftp://integers.example.com/", "should look like"),
-        ("https://integers.example.com/?a=b", "should look like"),
-        ("https://user:secret@integers.example.com/", "should look like"),
-        ("https://a..b/", "is not a URL"),
-        ("", "should look like"),
-    ],
-)
-def test_a_wrong_domain_is_refused(url: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Integers(url)
-
-
 @pytest.mark.parametrize("name", ["evil.com/", "..", "", "EU-WEST-1", "eu-west-1.evil.com"])
 def test_a_name_that_is_no_regions_makes_no_host(name: str) -> None:
     answer = regions("", "").answer(ApiResponse("", 200, {}, json.dumps({"regions": [name]}).encode()))

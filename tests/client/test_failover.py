@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from global_integers import FailedOver, Integers, Requested
-from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
+from global_integers.errors import DeadlineExceeded, Unavailable
 from global_integers.minting import api
 from global_integers.minting.api import ApiRequest, Failure, FailureKind, MintedBlock
 from global_integers.minting.failover import FIRST_PAUSE, LONGEST_PAUSE, Failover, Regions, order_of
@@ -89,16 +89,6 @@ def test_the_first_that_answers_ends_it(failed: Failure) -> None:
     assert scene.now == pytest.approx(1.1 if failed is SILENT else 0.2), "who hangs costs one attempt"
 
 
-def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
-    scene = Scene(a=[failure(FailureKind.WRONG, 422, problem={"detail": "used"})], b=[BLOCK])
-
-    with pytest.raises(Refused) as refused:
-        scene.run()
-    assert (refused.value.region, refused.value.status) == ("a", 422)
-    assert refused.value.problem == {"detail": "used"}
-    assert scene.asked == ["a"]
-
-
 def test_rounds_go_on_until_a_region_answers_again(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(a=[BUSY, BUSY, BUSY, BLOCK], b=[BUSY])
 
@@ -165,43 +155,6 @@ def test_a_deadline_that_ends_before_all_are_asked() -> None:
     assert scene.seconds == [1, pytest.approx(0.5)]
 
 
-ERRORS: list[tuple[type[Exception], str, ApiRequest[Any], list[Failure]]] = [
-    *(
-        (UnknownCounter, "no region knows counter 'x'. A counter is created by", api.mint("x"), [ABSENT, other])
-        for other in (ABSENT, SILENT, GONE, FORBIDDEN)
-    ),
-    (UnknownCounter, "nobody knows counter 'x'", api.mint("x"), [ABSENT]),
-    (UnknownCounter, "its region doesn't know counter 'x'", api.mint("x", 1, "k"), [ABSENT]),
-    *(
-        (UnknownOwner, "no region knows 17 of counter 'x': there is no such counter, or", api.owner("x", 17), found)
-        for found in ([ABSENT, ABSENT], [SILENT, ABSENT])
-    ),
-    (Refused, "a refuses the request: 403: why", api.mint("x"), [FORBIDDEN, FORBIDDEN]),
-    *(
-        (Refused, "b refuses the request: 403: why", api.mint("x"), [other, REFUSED])
-        for other in (ABSENT, GONE, SILENT, FORBIDDEN)
-    ),
-    *(
-        (Unavailable, "counter 'x': no URL that responded leads to a region of the layout that", api.mint("x"), found)
-        for found in ([FORBIDDEN, GONE], [SILENT, FORBIDDEN])
-    ),
-    (Unavailable, "counter 'x': no URL that responded leads to a region of the layout (", api.mint("x"), [GONE, GONE]),
-]
-
-
-@pytest.mark.parametrize(("kind", "message", "request_", "answers"), ERRORS)
-def test_an_error_that_no_retry_would_help_comes_at_once(
-    kind: type[Exception], message: str, request_: ApiRequest[Any], answers: list[Failure]
-) -> None:
-    scene = scene_of(answers)
-
-    with pytest.raises(kind, match=f"^{re.escape(message)}"):
-        scene.run(request_)
-    assert scene.asked == ["a", "b"][: len(answers)]
-    noted = [answer.reason for answer in answers if request_.count or answer is not ABSENT]
-    assert [*scene.regions.reasons().values()] == noted, "who wasn't granted an integer did what it should"
-
-
 ADVICE = "; only the key's region can return its integer again"
 
 
@@ -218,15 +171,6 @@ ADVICE = "; only the key's region can return its integer again"
 def test_after_the_deadline_the_error_says_what_is_known(message: str, key: str | None, answers: list[Failure]) -> None:
     with pytest.raises(Unavailable, match=f"^{re.escape(message)}"):
         scene_of(answers).run(api.mint("x", 1, key))
-
-
-@pytest.mark.parametrize(("key", "asked", "counts"), [(None, ["a", "a"], [1000, 7]), ("k", ["a", "b"], [1000, 1000])])
-def test_a_region_with_fewer_left_is_asked_for_those(key: str | None, asked: list[str], counts: list[int]) -> None:
-    """Unless there is a key, which is for one count."""
-    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7), MintedBlock("a", 1, 3, 7)], b=[BLOCK])
-    scene.run(api.mint("", 1000, key))
-
-    assert (scene.asked, scene.counts) == (asked, counts)
 
 
 def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
@@ -339,16 +283,6 @@ def test_a_key_of_a_region_that_is_down_fails_at_once(fault: Fault, regions: lis
         stack.tick(60)
         assert asked() == {"us-east-1"}
         assert integers.next(key=key) == 1
-
-
-def test_what_may_help_is_said_once() -> None:
-    gone = failure(FailureKind.GONE, 404, hint="Take others")
-
-    with pytest.raises(Unavailable) as error:
-        Scene(a=[gone], b=[SILENT], c=[gone]).run()
-    assert str(error.value).splitlines()[-2:] == ["  c: 404: why", "Take others"]
-    with pytest.raises(UnknownCounter):
-        Scene(a=[gone], b=[ABSENT]).run()
 
 
 def test_a_call_that_asked_nobody_says_why_regions_failed_before() -> None:

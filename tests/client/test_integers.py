@@ -99,52 +99,6 @@ def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies:
         assert [proxy.mints for proxy in proxies.values()] == [0, 1, 2]
 
 
-def another_counters(body: bytes) -> bytes:
-    return body.replace(b'"orders"', b'"tickets"')
-
-
-def another_regions(body: bytes) -> bytes:
-    return body.replace(b'"us-east-1"', b'"eu-west-1"')
-
-
-class Cached:
-    """Answers every request to mint as the first one."""
-
-    def __init__(self) -> None:
-        self.first = b""
-
-    def __call__(self, body: bytes) -> bytes:
-        if b'"first"' in body:
-            self.first = self.first or body
-            return self.first
-        return body
-
-
-@pytest.mark.parametrize("spoil", [another_counters, another_regions, Cached()], ids=["counter", "region", "cached"])
-def test_an_answer_to_another_request_is_the_regions_failure(
-    client: Client, proxies: RegionProxies, urls: Urls, spoil: Callable[[bytes], bytes]
-) -> None:
-    with client(urls, **FIRST) as integers:
-        proxies["us-east-1"].edit(spoil)
-        minted = [integers["orders"].next() for _ in range(4)]
-
-    assert len(set(minted)) == 4
-    assert proxies["eu-west-1"].mints + proxies["ap-southeast-2"].mints >= 3
-
-
-def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
-    client: Client, proxies: RegionProxies, urls: Urls
-) -> None:
-    for proxy in proxies.values():
-        proxy.edit(lambda _: b"{}")
-    with client(urls, timeout=2, attempt_timeout=2) as integers:
-        assert [health.ok for health in integers.health().values()] == [False] * 3
-        with pytest.raises(Unavailable):
-            integers.create("invoices", timeout=2)
-        with pytest.raises(Unavailable):
-            integers.owner(1, "orders")
-
-
 class Duck:
     """An HTTP client that is none of httpx's own, but has what is needed of one."""
 

@@ -205,12 +205,6 @@ def test_a_region_that_fails_is_a_warning_once(failed: str, caplog: pytest.LogCa
     assert [record.levelname for record in caplog.records] == levels
 
 
-def test_a_keys_region_stays_as_it_is() -> None:
-    first = {key: order_of(key, THREE)[0] for key in ("order-17", "order-18", "a")}
-
-    assert first == {"order-17": "eu-west-1", "order-18": "us-east-1", "a": "ap-southeast-2"}
-
-
 def test_keys_are_spread_over_the_regions() -> None:
     chosen = Counter(order_of(f"order-{n}", THREE)[0] for n in range(3000))
 

@@ -9,7 +9,6 @@ import pytest
 from global_integers.testing import Stack
 
 from tests.client.callers import Caller, PythonCaller, TypeScriptCaller
-from tests.client.clients import Clock
 from tests.client.region_proxies import answered_by, proxies_to
 from tests.client.scenarios import REGIONS, SCENARIOS, InMemory, Run, Served, created, places
 
@@ -17,6 +16,7 @@ CALLERS = ("threads", "tasks", "TypeScript")
 MARKS: dict[tuple[str, str], Sequence[pytest.MarkDecorator]] = {
     **{("deployment", caller): [pytest.mark.server] for caller in CALLERS},
     ("deployment", "tasks"): [pytest.mark.server, pytest.mark.long],
+    ("loopback", "tasks"): [pytest.mark.slow],
 }
 CASES = [
     pytest.param(name, place, caller, marks=MARKS.get((place, caller), ()), id=f"{name}, {place}, {caller}")
@@ -36,7 +36,7 @@ def typescript() -> Generator[TypeScriptCaller]:
 
 
 @pytest.fixture
-def caller(request: pytest.FixtureRequest) -> Generator[Caller]:
+def caller(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[Caller]:
     """A program with clients."""
     kind = request.getfixturevalue("kind")
     if kind == "TypeScript":
@@ -44,7 +44,7 @@ def caller(request: pytest.FixtureRequest) -> Generator[Caller]:
         made.silent = ()
         yield made
         return
-    made = PythonCaller(tasks=kind == "tasks")
+    made = PythonCaller(monkeypatch, tasks=kind == "tasks")
     yield made
     made.end()
 

@@ -13,6 +13,8 @@ from botocore.credentials import Credentials
 from global_integers import CannotSign, Integers
 from global_integers.minting.signing import Signature, signatures
 
+from tests.client.callers import TypeScriptCaller
+
 URL = "https://abc.lambda-url.eu-west-1.on.aws/"
 KEYS = Credentials("AKIDEXAMPLE", "secret", "token")
 
@@ -31,6 +33,26 @@ def test_the_signature_is_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert request.headers["authorization"] == expected.headers["Authorization"]
         assert request.headers["x-amz-security-token"] == "token"
         assert "accept" in request.headers["authorization"]
+
+
+def test_the_signature_for_typescript_is_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = dt.datetime(2026, 11, 21, 12)  # noqa: DTZ001 (botocore's own is without)
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", Mock(return_value=noon))
+    keys = {"accessKeyId": KEYS.access_key, "secretAccessKey": KEYS.secret_key, "sessionToken": KEYS.token}
+    caller = TypeScriptCaller()
+    domain = "https://eu-west-1.integers.example.com:8443/a%20path/"
+    for url, service in ((URL, "lambda"), (domain, "execute-api")):
+        for path, key in product(
+            ("?count=3", "orders?count=100000", "-/health", "-/status?counter=a-b_c"), ("k", '"a,b"')
+        ):
+            headers = {"accept": "application/json", "idempotency-key": key}
+            asked = {"method": "POST", "url": url + path, "headers": headers, "of": "eu-west-1", "service": service}
+            made = caller.ask("sign", keys=keys, date=f"{noon.isoformat()}Z", **asked)["value"]
+
+            expected = AWSRequest(method="POST", url=url + path, data=b"", headers=headers)
+            SigV4Auth(KEYS, service, "eu-west-1").add_auth(expected)
+            assert made["authorization"] == expected.headers["Authorization"]
+    caller.end()
 
 
 def test_only_function_urls_are_signed_by_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ interface Asked {
   readonly do: string;
   readonly client: string;
   readonly silent: readonly string[];
+  readonly now: number | null;
   readonly [name: string]: unknown;
 }
 
@@ -45,7 +46,7 @@ const camels = (given: unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(Object(given) as object).map(([name, value]) => [camel(name), value]));
 
 /** Open a client. Its time is over once the regions `endsAfter` have failed, however long that takes. */
-function open({ client, urls, options, memory, endsAfter = [] }: Asked): void {
+function open({ client, urls, options, memory, ends_after: endsAfter }: Asked): void {
   const [events, failed, sent] = [[] as Event[], new Set<string>(), { count: 0 }];
   let jumped = 0;
   const observer = (event: Event): void => {
@@ -114,7 +115,8 @@ async function idle(name: string): Promise<void> {
 }
 
 async function carriedOut(asked: Asked): Promise<unknown> {
-  silent = asked.silent ?? [];
+  silent = asked.silent;
+  now = asked.now === null ? undefined : 1000 * asked.now;
   const region = stack.regions.find(({ name }) => name === asked["region"]);
   switch (asked.do) {
     case "stack":
@@ -130,9 +132,6 @@ async function carriedOut(asked: Asked): Promise<unknown> {
       return stack.jump();
     case "delete":
       return stack.delete(asked["counter"] as string);
-    case "now":
-      now = asked["seconds"] === null ? undefined : 1000 * (asked["seconds"] as number);
-      return null;
     case "open":
       return open(asked);
     case "outputs":
