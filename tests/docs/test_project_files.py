@@ -1,5 +1,6 @@
 """What contributors and CI are told agrees with the project."""
 
+import json
 import os
 import re
 import subprocess
@@ -21,8 +22,9 @@ WORKFLOWS = {path.stem: path.read_text() for path in (ROOT / ".github" / "workfl
 def test_the_version_is_the_same_everywhere() -> None:
     headings = re.findall(r"^## \[(.+?)\]", page("../CHANGELOG.md"), re.MULTILINE)
     client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
+    npm = json.loads((ROOT / "client" / "typescript" / "package.json").read_text())
 
-    assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"]
+    assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"] == npm["version"]
     for file in ("examples/template/requirements.txt", "components/plugin/README.md", "docs/architecture.md"):
         assert {*re.findall(r"@v?(\d+\.\d+\.\d+)", (ROOT / file).read_text())} == {headings[0]}, file
     assert f'"version": "{headings[0]}+' in page("api.md")
@@ -45,7 +47,7 @@ def test_ci_runs_every_supported_python() -> None:
 
 @pytest.mark.parametrize(("repository", "status"), [("https://git.example/us/it", 0), ("", 1)])
 def test_nothing_is_published_without_a_repository(repository: str, status: int, tmp_path: Path) -> None:
-    _, refuse, make, publish, _ = yaml.safe_load(WORKFLOWS["release"])["jobs"]["release"]["steps"]
+    _, refuse, make, publish, to_npm, _ = yaml.safe_load(WORKFLOWS["release"])["jobs"]["release"]["steps"]
     (tmp_path / "pyproject.toml").write_text(f'[tool.global-integers]\nrepository = "{repository}"\n')
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-e", "-c", refuse["run"]], cwd=tmp_path, env={"PATH": path}, capture_output=True)
@@ -54,6 +56,7 @@ def test_nothing_is_published_without_a_repository(repository: str, status: int,
     assert b"nothing is published: in pyproject.toml" in done.stderr or status == 0
     assert make["run"] == "make release", "it fails unless the tag is the version's"
     assert "uv publish" in publish["run"]
+    assert "npm@11 publish --provenance" in to_npm["run"]
     assert "repository" in PYPROJECT["tool"]["global-integers"]
 
 

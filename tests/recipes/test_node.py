@@ -1,8 +1,10 @@
-"""The recipes in TypeScript, as they stand on the page: their types are right, and they run in Node.js."""
+"""The programs in TypeScript of the page and the examples: their types are right, and they run in Node.js."""
 
 import json
 import os
+import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -12,38 +14,43 @@ import pytest
 
 from local.aws_clients import Aws
 from local.paths import ROOT
-from proof.faulty_server import Fault, Request
 from tests.local.callers import allowing, user
 from tests.recipes.conftest import HANG, STRIDE, Result, User, recipe
+from tools.release import typescript
 
 HERE = ROOT / "tests" / "recipes" / "node"
+EXAMPLE = ROOT / "examples" / "typescript"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
-(_, INSTALL), (_, LOCALLY), (_, MINT), (_, BROWSER) = recipe("From TypeScript (Node.js)")
+(_, INSTALL), (_, LOCALLY), (_, MINT) = recipe("From TypeScript (Node.js)")
 ((_, GENERATE),) = recipe("Typed clients")
-
-CALL = """
-import { mint } from "./mint.ts";
-for (const key of JSON.parse(process.env.KEYS!)) console.log(await mint("orders", key ?? undefined));
-"""
-CALL_IN_BROWSER = (
-    "\nfor (const key of ['page-1', 'page-1', undefined]) console.log(await mintInBrowser(process.env.URL!, key));"
-)
+SIGNED = f"{{ sign: true, timeout: {HANG}, "
 
 Node = Callable[..., Result]
-"""`node("call.ts", KEYS="[null]")`."""
+"""`node("mint.ts")`."""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The locked packages and the client's, as `node_modules`."""
+    locked, folder = HERE / "node_modules", tmp_path_factory.mktemp("packages")
+    assert locked.is_dir(), "the npm packages are not installed: make packages"
+    for package in locked.iterdir():
+        (folder / package.name).symlink_to(package)
+    with tarfile.open(typescript(folder)) as archive:
+        archive.extractall(folder, filter="data")
+    return (folder / "package").rename(folder / "Global-Integers-Client").parent
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Node:
-    """Run Node.js in a folder with the locked packages, the page's programs, and the generated types."""
-    packages = HERE / "node_modules"
-    assert packages.is_dir(), "the npm packages are not installed: make packages"
-    for path in (packages, HERE / "package.json", HERE / "tsconfig.json"):
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "mint.ts").write_text(MINT.replace("timeout(5000)", f"timeout({HANG * 1000:.0f})"))
-    (tmp_path / "typed.ts").write_text((HERE / "typed.ts").read_text())
-    (tmp_path / "call.ts").write_text(CALL)
-    (tmp_path / "browser.ts").write_text(BROWSER + CALL_IN_BROWSER)
+def node(packages: Path, tmp_path: Path) -> Node:
+    """Run Node.js in a folder with the packages, the programs, which sign, and the generated types."""
+    (tmp_path / "node_modules").symlink_to(packages)
+    for name in ("package.json", "tsconfig.json"):
+        (tmp_path / name).symlink_to(HERE / name)
+    (tmp_path / "mint.ts").write_text(MINT.replace("{ lease", f"{SIGNED}lease"))
+    shutil.copy(HERE / "typed.ts", tmp_path)
+    example = (EXAMPLE / "mint.mts").read_text()
+    (tmp_path / "mint.mts").write_text(example.replace("{ counter", f"{SIGNED}counter"))
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 
     def node(*arguments: str, **environment: str) -> Result:
@@ -91,63 +98,43 @@ def integers(done: Result) -> list[int]:
 
 
 def test_what_the_page_installs_is_locked_with_checksums() -> None:
-    named = {name for line in (INSTALL + GENERATE).splitlines() if "npm install" in line for name in line.split()[2:]}
+    lines = [line.split()[2:] for line in (INSTALL + GENERATE).splitlines() if line.startswith("npm install")]
+    named = {name.strip('"').replace("$CHECKOUT/client/typescript", "") for line in lines for name in line} - {""}
+    example = json.loads((EXAMPLE / "package.json").read_text())["dependencies"]
 
     assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node"}
     assert [name for name, of in LOCK.items() if name and ("integrity" not in of or "resolved" in of)] == []
+    assert (
+        EXAMPLE / example["Global-Integers-Client"].removeprefix("file:")
+    ).resolve() == ROOT / "client" / "typescript"
 
 
 @pytest.mark.long
-def test_the_recipes_have_right_types(node: Node) -> None:
+def test_the_programs_have_right_types(node: Node) -> None:
     assert node("node_modules/typescript/bin/tsc", "--project", ".").stdout == ""
 
 
 @pytest.mark.long
 def test_a_service_in_node_mints_signed(node: Node, signed: dict[str, str]) -> None:
-    minted = integers(node("call.ts", **signed, KEYS='[null, null, "node-1", "node-1"]'))
-    unsigned = node("call.ts", **{**signed, "AWS_SECRET_ACCESS_KEY": "another"}, KEYS="[null]")
+    first, other, keyed, *three = map(int, node("mint.ts", **signed).stdout.split())
+    _, _, again, *_ = map(int, node("mint.ts", **signed).stdout.split())
+    unsigned = node("mint.ts", **{**signed, "AWS_SECRET_ACCESS_KEY": "another"})
 
-    assert len({*minted}) == 3
-    assert minted[2] == minted[3]
-    assert {n % STRIDE for n in minted} == {minted[0] % STRIDE}, "the first region's"
+    assert keyed == again
+    assert other > 0
+    assert len({first, *three}) == 4
+    assert three == [three[0], three[0] + STRIDE, three[0] + 2 * STRIDE]
     assert unsigned.returncode == 1
-    assert unsigned.stderr.count(": 403") >= len(json.loads(signed["GLOBAL_INTEGERS_URLS"]))
+    assert "Refused: " in unsigned.stderr
 
 
 @pytest.mark.long
-def test_node_retries_and_only_without_a_key_fails_over(node: Node, set_up: User, signed: dict[str, str]) -> None:
-    first, second, *_ = (url + "orders" for url in json.loads(signed["GLOBAL_INTEGERS_URLS"]).values())
+def test_the_example_numbers_an_order(node: Node, signed: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "outputs.json").write_text(json.dumps({"urls": json.loads(signed["GLOBAL_INTEGERS_URLS"])}))
+    numbers = [node("mint.mts", cart, **signed).stdout for cart in ("cart-99", "cart-99", "cart-98")]
 
-    def of_the_first(request: Request) -> bool:
-        return first.endswith(request.path)
-
-    with set_up.faulty() as server:
-        urls = signed["GLOBAL_INTEGERS_URLS"].replace(set_up.machine.endpoint, server.url)
-        through = {**signed, "GLOBAL_INTEGERS_URLS": urls}
-        with server.failing(Fault(matches=of_the_first, carried_out=True, end="close")):
-            minted = integers(node("call.ts", **through, KEYS="[null, null]"))
-            failed = node("call.ts", **through, KEYS='["node-2"]')
-        with server.failing(Fault(carried_out=True, end="close", times=1)):
-            again = integers(node("call.ts", **through, KEYS='["node-2", "node-2"]'))
-
-    assert len({*minted}) == 2
-    assert failed.returncode == 1
-    assert len({*again}) == 1
-    assert not {*again} & {*minted}
-    asked = [set_up.machine.endpoint + request.path for request in server.requests]
-    assert asked == [first, first, second, first, first, second, first, first, first, first, first]
-    keys = [request.headers["idempotency-key"] for request in server.requests]
-    assert [len({*keys[:3]}), len({*keys[3:6]}), {*keys[6:]}] == [1, 1, {"node-2"}]
-
-
-@pytest.mark.long
-def test_a_pages_script_mints_from_a_public_stack(node: Node, url: str) -> None:
-    first, again, other = integers(node("browser.ts", URL=url))
-    refused = node("browser.ts", URL=url + "nothing")
-
-    assert first == again
-    assert other == first + STRIDE
-    assert "nothing" in refused.stderr
+    assert numbers[0].startswith("ORD-0")
+    assert numbers[0] == numbers[1] != numbers[2]
 
 
 @pytest.mark.long
