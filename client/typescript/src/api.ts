@@ -152,7 +152,8 @@ export interface ApiRequest<T> {
   readonly own: boolean;
   /** The size of the block to mint, 0 if nothing is minted. */
   readonly count: number;
-  readonly keyed: boolean;
+  /** The idempotency key, "" if there is none. */
+  readonly key: string;
   /** The caller's error if every region that responded says 404, or that it wasn't granted the integer. */
   readonly nowhere: typeof UnknownCounter | typeof UnknownOwner;
   /** Returns what a successful response and its document say, or throws `Unreadable`. */
@@ -160,7 +161,7 @@ export interface ApiRequest<T> {
 }
 
 function request<T>(given: Partial<ApiRequest<T>> & Pick<ApiRequest<T>, "subject" | "path" | "read">): ApiRequest<T> {
-  const rest = { headers: {}, counter: "", own: false, count: 0, keyed: false, nowhere: UnknownCounter } as const;
+  const rest = { headers: {}, counter: "", own: false, count: 0, key: "", nowhere: UnknownCounter } as const;
   return { method: "GET", ...rest, ...given };
 }
 
@@ -222,16 +223,15 @@ export function mint(counter: string, count: number, key?: string): ApiRequest<M
   if (!Number.isInteger(count) || count < 1 || count > MAX_BLOCK) {
     throw new TypeError(`count ${shown(count)} is not within 1 to 100,000, the most that one request can mint`);
   }
-  const keyed = key !== undefined;
   return request({
     subject: subjectOf(counter),
     method: "POST",
     path: counter && checkedCounter(counter),
-    headers: { accept: BLOCK, ...(keyed ? { "idempotency-key": keyHeader(key) } : {}) },
+    headers: { accept: BLOCK, ...(key === undefined ? {} : { "idempotency-key": keyHeader(key) }) },
     counter,
     own: true,
     count,
-    keyed,
+    key: key ?? "",
     read: blockOf,
   });
 }

@@ -7,9 +7,9 @@ import { Call } from "./calls.ts";
 import type { Environment } from "./calls.ts";
 import { CannotSign, FailedEverywhere, Refused, Unavailable } from "./errors.ts";
 import type { Event } from "./errors.ts";
-import { firstAnswer, orderOf, Regions } from "./failover.ts";
+import { firstAnswer, orderFor, Regions } from "./failover.ts";
 import type { Health, Sender } from "./failover.ts";
-import { checkedOptions, checkedUrls, checkNames, Domain } from "./options.ts";
+import { checkCall, checkedOptions, checkedUrls, Domain } from "./options.ts";
 import type { CallOptions, Checked, Options, Urls } from "./options.ts";
 import { CredentialsSource, isAws } from "./signing.ts";
 import { byFetch, Transport } from "./transport.ts";
@@ -50,7 +50,7 @@ export class Client implements Sender {
 
   /** Return a call that begins now. */
   call(options: CallOptions = {}, timeout?: number, inBackground = false): Call {
-    checkNames(options);
+    checkCall(options);
     const { timeout: own, attemptTimeout } = this.options;
     const attempt = timeout === undefined ? attemptTimeout : timeout / 2;
     return new Call(this.#environment.clock(inBackground), timeout ?? own, attempt, options.signal);
@@ -74,8 +74,8 @@ export class Client implements Sender {
     }
   }
 
-  failedOver(failed: string, following: string, reason: string): void {
-    this.tell({ type: "failedOver", failed, following, reason });
+  failedOver(failed: string, following: string, reason: string, key: string): void {
+    this.tell({ type: "failedOver", failed, following, reason, key });
   }
 
   send<T>(region: string, request: ApiRequest<T>, seconds: number, call: Call): Promise<T | Failure> {
@@ -99,11 +99,12 @@ export class Client implements Sender {
 
   /** Mint a block. Once its name is known, the default counter is asked for by its name, too. */
   async mint(counter: string, count: number, call: Call, { key, keyFailover }: CallOptions = {}): Promise<MintedBlock> {
-    api.mint(counter, count, key); // nothing is asked for what is wrong
+    const asked = api.mint(counter, count, key); // nothing is asked for what is wrong
     let order: string[] | undefined;
     if (key !== undefined) {
       await this.#locate(call);
-      order = (await orderOf(key, this.regions.names)).slice(0, keyFailover ? undefined : 1);
+      await this.#startChecks(call, false);
+      order = await orderFor(this, asked, call, keyFailover ?? false);
     }
     for (;;) {
       const most = key === undefined ? this.regions.maxBlock(call.now()) : count;
@@ -161,9 +162,15 @@ export class Client implements Sender {
     }
   }
 
-  /** Start the health checks that are due, in the background. The first call waits for one of them. */
+  /** Start the health checks that are due, in the background. */
+  async #startChecks(call: Call, canChoose: boolean): Promise<void> {
+    const due = this.regions.toCheck(call.now(), canChoose);
+    for (const region of due) await this.start((own) => this.#check(region, own));
+  }
+
+  /** Start the health checks that are due. The first call waits for one of them. */
   async #measure(call: Call): Promise<void> {
-    for (const region of this.regions.toCheck(call.now())) await this.start((own) => this.#check(region, own));
+    await this.#startChecks(call, true);
     if (this.regions.isMeasured) return;
     await call.within(this.regions.first, call.attempt);
     this.regions.waitNoLonger();

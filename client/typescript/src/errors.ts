@@ -84,12 +84,18 @@ export interface Requested {
   readonly failure: string | undefined;
 }
 
-/** A region failed, and another one, `following`, is asked next. */
+/**
+ * A region failed, and another one, `following`, is asked next.
+ *
+ * `key` is the call's idempotency key, "" if it has none. With one (`keyFailover`), both regions may have minted an
+ * integer for it. Then the caller has that of the region that answers.
+ */
 export interface FailedOver {
   readonly type: "failedOver";
   readonly failed: string;
   readonly following: string;
   readonly reason: string;
+  readonly key: string;
 }
 
 /** A block was fetched for a counter, "" for the default one. */

@@ -3,7 +3,8 @@
  *
  * A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients
  * don't come back all at once. A region that didn't respond at all is left alone until it responds to a health check,
- * so no caller waits for a region that hangs. Health checks run in the background.
+ * so callers wait for a region that hangs only once, or as a last resort. A key has one region: a call with it fails at
+ * once if that is known to be down. Health checks run in the background.
  */
 
 import { Failure, MAX_BLOCK } from "./api.ts";
@@ -29,13 +30,16 @@ const REMEMBERED = 600;
 /** Seconds between two rounds over all regions: the first wait, which doubles, and the longest. Both are jittered. */
 const [SHORTEST_WAIT, LONGEST_WAIT] = [0.05, 1];
 
+/** What a message says of a key whose region fails. */
+const ADVICE = "; only the key's region can return its integer again (keyFailover: true accepts another integer)";
+
 /**
  * Return the regions in a key's order, the same in every process (rendezvous hashing, "highest random weight").
  *
  * The region with the largest SHA-256 of `<region> LF <key>` comes first. If a region is added or removed, only those
  * keys move that it gets or loses.
  */
-export async function orderOf(key: string, regions: readonly string[]): Promise<string[]> {
+async function orderOf(key: string, regions: readonly string[]): Promise<string[]> {
   const weighed = regions.map(async (region) => {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${region}\n${key}`));
     return [Array.from(new Uint8Array(digest), (byte) => String.fromCharCode(byte)).join(""), region] as const;
@@ -58,8 +62,10 @@ class RegionState {
   failures = 0;
   /** The time until which it is left alone. */
   until = 0;
-  /** Whether it didn't respond when it was last asked. */
-  silent = false;
+  /** How often in a row it didn't respond. */
+  silent = 0;
+  /** Since when calls have failed, though it responded; infinite: the last one didn't. */
+  failing = Infinity;
   /** When its last failure was noted. */
   failed = -Infinity;
   /** When its last health check began. */
@@ -146,18 +152,37 @@ export class Regions {
 
   /** Note that a region answered a call. */
   answered(name: string): void {
-    Object.assign(this.#state(name), { failures: 0, until: 0, silent: false });
+    Object.assign(this.#state(name), { failures: 0, until: 0, silent: 0, failing: Infinity });
   }
 
   /** Leave a region alone for a while. Calls that fail at the same time count as one failure. */
   failed(name: string, began: number, now: number, failure: Failure): void {
     if (failure.kind === "gone" || failure.kind === "forbidden") this.outdated = true;
-    if (began >= this.#state(name).failed) this.#leaveAlone(name, now, failure, failure.details.retryAfter);
+    const state = this.#state(name);
+    const isNoted = began >= state.failed;
+    if (failure.kind === "transient") state.failing = Math.min(state.failing, began);
+    if (isNoted) this.#leaveAlone(name, now, failure, failure.details.retryAfter);
   }
 
-  /** Return the regions whose health must be checked now. Call `checked` for each of them afterwards. */
-  toCheck(now: number): string[] {
-    const names = this.names.length > 1 ? this.names : []; // with one region, there is nothing to choose
+  /**
+   * Return why a region is known to be down; "": it may answer.
+   *
+   * It is down if it didn't respond twice in a row, until it responds to a health check; and while it is left alone, if
+   * calls have failed for more than half of the seconds that one may take.
+   */
+  down(name: string, seconds: number, now: number): string {
+    const { silent, until, failed, failing, reason } = this.#state(name);
+    return silent > 1 || (now < until && failed - failing > seconds / 2) ? reason : "";
+  }
+
+  /**
+   * Return the regions whose health must be checked now. Call `checked` for each of them afterwards.
+   *
+   * For calls that can't choose a region, only those are checked that didn't respond.
+   */
+  toCheck(now: number, canChoose: boolean): string[] {
+    const all = canChoose && this.names.length > 1; // with one region, there is nothing to choose
+    const names = this.names.filter((name) => all || (!canChoose && this.#state(name).silent));
     const due = names.filter((name) => this.#state(name).isDue(now));
     for (const name of due) Object.assign(this.#state(name), { checked: now, checking: true });
     return due;
@@ -167,16 +192,17 @@ export class Regions {
   checked(name: string, answer: true | Failure, seconds: number, now: number): Health {
     const failure = answer === true ? undefined : answer;
     const state = this.#state(name);
+    const isSilent = failure?.kind === "silent";
     state.checking = false;
-    state.silent = failure?.kind === "silent";
-    if (!state.silent) {
+    if (!isSilent) {
+      state.silent = 0;
       const before = state.latency === Infinity ? seconds : state.latency;
       state.latency = (1 - WEIGHT) * before + WEIGHT * seconds;
     }
-    if (failure === undefined) state.until = 0;
+    if (failure === undefined) Object.assign(state, { until: 0, failing: Infinity });
     else this.#leaveAlone(name, now, failure, 0); // health is of the default counter: no longer pause for all counters
     if (failure === undefined || this.names.every((other) => this.#state(other).failures)) this.waitNoLonger();
-    return { ok: failure === undefined, seconds: state.silent ? undefined : seconds, reason: failure?.reason ?? "" };
+    return { ok: failure === undefined, seconds: isSilent ? undefined : seconds, reason: failure?.reason ?? "" };
   }
 
   /** Note that a health check was given up. It is due again. */
@@ -195,7 +221,8 @@ export class Regions {
     const pause = Math.min(FIRST_PAUSE * 2 ** state.failures, LONGEST_PAUSE);
     state.failures = Math.min(state.failures + 1, 30);
     state.until = now + Math.max(this.#spread(pause / 2, pause), atLeast);
-    [state.failed, state.silent, state.reason] = [now, failure.kind === "silent", failure.reason];
+    state.silent = failure.kind === "silent" ? state.silent + 1 : 0;
+    [state.failed, state.reason] = [now, failure.reason];
   }
 
   /** Return the region to ask first. The nearest one stays so while it is unhealthy, and callers go back to it. */
@@ -222,7 +249,33 @@ export interface Sender {
   /** Send a request to a region, within so many seconds. */
   send<T>(region: string, request: ApiRequest<T>, seconds: number, call: Call): Promise<T | Failure>;
   /** Another region is asked after one has failed. */
-  failedOver(failed: string, following: string, reason: string): void;
+  failedOver(failed: string, following: string, reason: string, key: string): void;
+}
+
+/**
+ * Return which regions are asked for a key: the first of its order or, with `keyFailover`, all.
+ *
+ * Those that are known to be down come last.
+ *
+ * @throws Unavailable: the key's region is known to be down.
+ */
+export async function orderFor(
+  sender: Sender,
+  { key, subject }: ApiRequest<unknown>,
+  call: Call,
+  keyFailover: boolean,
+): Promise<string[]> {
+  const order = await orderOf(key, sender.regions.names);
+  const down = (name: string): string => sender.regions.down(name, call.timeout, call.now());
+  const [first = ""] = order;
+  const reason = down(first);
+  if (!keyFailover && reason) {
+    throw new Unavailable(`${subject}: the key's region is known to be down${ADVICE}:`, new Map([[first, reason]]));
+  }
+  const sorted = [...order.filter((name) => !down(name)), ...order.filter(down)];
+  if (!keyFailover) return [first];
+  if (sorted[0] && sorted[0] !== first) sender.failedOver(first, sorted[0], reason, key);
+  return sorted;
 }
 
 /**
@@ -248,13 +301,15 @@ export async function firstAnswer<T>(
   for (let wait = SHORTEST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     const asked = order ?? regions.order(call.now());
     for (const region of asked) {
-      if (last !== undefined && last !== region) sender.failedOver(last, region, failures.get(last)?.reason ?? "");
+      if (last !== undefined && last !== region) {
+        sender.failedOver(last, region, failures.get(last)?.reason ?? "", request.key);
+      }
       let began = call.now();
       if (began >= call.ends) throw outOfTime(request, failures, regions, asked.length, call);
       let answer = await sender.send(region, request, Math.min(call.attempt, call.ends - began), call);
       if (answer instanceof Failure && answer.details.maxBlock) regions.learn(answer.details.maxBlock, call.now());
       const available = answer instanceof Failure ? answer.details.available : 0;
-      if (0 < available && available < request.count && !request.keyed) {
+      if (0 < available && available < request.count && !request.key) {
         began = call.now();
         const left = Math.max(call.ends - began, 0.01);
         answer = await sender.send(region, { ...request, count: available }, Math.min(call.attempt, left), call);
@@ -298,9 +353,9 @@ function throwIfNoRetryHelps(request: ApiRequest<unknown>, failures: Failures): 
   for (const [region, { kind, reason, details }] of failures) {
     if (kind === final) throw new Refused(region, details.status, reason, details.problem, details.hint);
   }
-  const { subject, nowhere: Nowhere, keyed } = request;
+  const { subject, nowhere: Nowhere, key } = request;
   if (kinds.has("absent")) {
-    const who = failures.size > 1 ? "no region knows" : keyed ? "its region doesn't know" : "nobody knows";
+    const who = failures.size > 1 ? "no region knows" : key ? "its region doesn't know" : "nobody knows";
     throw new Nowhere(`${who} ${subject}${Nowhere.hint}:`, reasonsOf(failures), hintsOf(failures));
   }
   const allowed = kinds.has("forbidden") ? " that AWS lets the caller use" : "";
@@ -332,7 +387,6 @@ function outOfTime(
   return new Unavailable(message, reasons, hints);
 }
 
-function adviceOn(request: ApiRequest<unknown>, failures: Failures): string {
-  if (!request.keyed || failures.size > 1) return "";
-  return "; only the key's region can return its integer again (keyFailover: true accepts another integer)";
+function adviceOn({ key }: ApiRequest<unknown>, failures: Failures): string {
+  return key && failures.size < 2 ? ADVICE : "";
 }

@@ -56,10 +56,13 @@ export class Counter implements AsyncIterable<number> {
   /**
    * Return the next integer: from a lease, or minted by the nearest healthy region.
    *
+   * What is leased is handed out for up to `leaseSeconds`, also if a floor, the regions or the counter itself were
+   * changed or deleted meanwhile.
+   *
    * @throws UnknownCounter: no region has the counter.
    * @throws Refused: the request isn't allowed, or the key was used for another request.
    * @throws Unavailable: all regions failed, or the key's region did.
-   * @throws TypeError: the key is not 1 to 255 visible ASCII characters.
+   * @throws TypeError: the key is not 1 to 255 visible ASCII characters, or `keyFailover` is given without one.
    */
   next(options?: CallOptions): Promise<number> {
     if (options === undefined) {

@@ -14,7 +14,10 @@ export interface Options {
   readonly counter?: string | undefined;
   /** The largest number of integers in one lease, 1 (off, the default) to 100,000. */
   readonly lease?: number | undefined;
-  /** Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60. */
+  /**
+   * Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60. For so long, integers may
+   * be handed out that were minted before a change of a floor, of the regions or of the counter itself.
+   */
   readonly leaseSeconds?: number | undefined;
   /** Seconds for a whole call, with all attempts; the same range. Default: 10. */
   readonly timeout?: number | undefined;
@@ -36,10 +39,16 @@ export interface Options {
 export interface CallOptions {
   /**
    * An idempotency key, 1 to 255 visible ASCII characters. The same key returns the same integer, in any process, for
-   * the stack's `idempotencyHours`. One region keeps the key.
+   * the stack's `idempotencyHours`. Each counter has keys of its own, and with the stack's setting `callers` also each
+   * user or role. One region keeps the key. If that region leaves or loses its receipts table, or another one joins,
+   * the same key may return another integer.
    */
   readonly key?: string | undefined;
-  /** Whether another region may be asked if the key's region fails, which may mint another integer for the key. */
+  /**
+   * Whether other regions are asked if the key's region fails. This gives up the key's promise: the same key can have
+   * two integers, one of each region, if it was used before or is used again. Each time, an observer gets `failedOver`
+   * with the key. False: the call fails instead, at once if the region is known to be down.
+   */
   readonly keyFailover?: boolean | undefined;
   /** Ends the call once it is aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -50,16 +59,21 @@ const NAMES = [
   ...["counter", "lease", "leaseSeconds", "timeout", "attemptTimeout", "prefer"],
   ...["sign", "credentials", "observer", "fetch"],
 ];
-const CALL_NAMES = ["key", "keyFailover", "signal"];
 const DAY = 86_400;
 
 /** Options with their defaults. */
 export type Checked = Omit<Options, keyof typeof DEFAULTS> & typeof DEFAULTS;
 
 /** Throw a `TypeError` that names the first option that isn't known. */
-export function checkNames(options: object, known: readonly string[] = CALL_NAMES): void {
+function checkNames(options: object, known: readonly string[]): void {
   const wrong = Object.keys(options).find((name) => !known.includes(name));
   if (wrong) throw new TypeError(`there is no option ${shown(wrong)}; there is ${known.join(", ")}`);
+}
+
+/** Throw a `TypeError` if the options of a call are wrong. */
+export function checkCall(options: CallOptions): void {
+  checkNames(options, ["key", "keyFailover", "signal"]);
+  if (options.keyFailover && options.key === undefined) throw new TypeError("keyFailover needs a key");
 }
 
 /**

@@ -89,7 +89,7 @@ export class Transport {
    * A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
    */
   #new<T>(region: string, request: ApiRequest<T>, answer: T | Failure): T | Failure {
-    if (!request.count || request.keyed || answer instanceof Failure) return answer;
+    if (!request.count || request.key || answer instanceof Failure) return answer;
     const block = answer as MintedBlock;
     const counters = this.#recent.get(region) ?? new Map<string, [number, number][]>();
     this.#recent.set(region, counters);
