@@ -115,7 +115,6 @@ class PythonCaller:
     def call(self, client: str, call: str, counter: str | None, arguments: Mapping[str, Any]) -> Outcome:
         integers, _ = self._clients[client]
         given = {"counter" if name == "of" else name: value for name, value in arguments.items()}
-        object.__setattr__(integers.client.options, "key_failover", given.pop("key_failover", False))
 
         def carry_out() -> Any:
             on = integers if counter is None else integers[counter]
@@ -168,7 +167,7 @@ def _as_list(event: Event) -> list[Any]:
     if isinstance(event, Requested):
         return ["requested", event.region, event.subject, event.failure]
     if isinstance(event, FailedOver):
-        return ["failedOver", event.failed, event.following]
+        return ["failedOver", event.failed, event.following, event.key]
     assert isinstance(event, Leased)
     return ["leased", event.counter, event.size]
 
@@ -213,7 +212,7 @@ class TypeScriptCaller:
 
     def events(self, client: str) -> list[list[Any]]:
         self.ask("idle", client=client)
-        names = {"requested": ("region", "subject", "failure"), "failedOver": ("failed", "following")}
+        names = {"requested": ("region", "subject", "failure"), "failedOver": ("failed", "following", "key")}
         events = self.ask("events", client=client)["value"]
         return [
             [event["type"], *(event.get(name) for name in names.get(event["type"], ("counter", "size")))]

@@ -1,23 +1,20 @@
 """The order in which regions are asked, and the caller's error if all fail."""
 
 import logging
-import re
 import threading
-from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
-from global_integers import FailedOver, Integers, Requested
+from global_integers import FailedOver, Integers
 from global_integers.errors import DeadlineExceeded, Unavailable
 from global_integers.minting import api
 from global_integers.minting.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.minting.failover import FIRST_PAUSE, LONGEST_PAUSE, Failover, Regions, order_of
+from global_integers.minting.failover import FIRST_PAUSE, LONGEST_PAUSE, Failover, Regions
 from global_integers.minting.options import Deadline
 from global_integers.minting.threads import run
-from global_integers.testing import Fault, Stack
 
-from tests.client.clients import Clock, EventRecorder
+from tests.client.clients import Clock
 from tests.client.region_proxies import HANG
 
 BLOCK = MintedBlock("a", 1, 3, 1)
@@ -79,16 +76,6 @@ FORBIDDEN = failure(FailureKind.FORBIDDEN, 403)
 """By AWS: the caller, or a URL that leads nowhere."""
 
 
-@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, REFUSED, FORBIDDEN])
-def test_the_first_that_answers_ends_it(failed: Failure) -> None:
-    scene = Scene(a=[failed], b=[BLOCK], c=[BLOCK])
-
-    assert scene.run(each=1) == BLOCK
-    assert scene.asked == ["a", "b"]
-    assert scene.failovers == [("a", "b")]
-    assert scene.now == pytest.approx(1.1 if failed is SILENT else 0.2), "who hangs costs one attempt"
-
-
 def test_rounds_go_on_until_a_region_answers_again(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(a=[BUSY, BUSY, BUSY, BLOCK], b=[BUSY])
 
@@ -112,14 +99,6 @@ def test_each_wait_is_twice_as_long_up_to_a_second(monkeypatch: pytest.MonkeyPat
     assert scene.waits == [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1]
 
 
-def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
-    later = failure(FailureKind.TRANSIENT, retry_after=2)
-    scene = Scene(a=[later, BLOCK], b=[failure(FailureKind.TRANSIENT, retry_after=1)])
-    scene.run()
-
-    assert scene.waits == [1]
-
-
 def test_no_wait_lasts_until_the_deadline() -> None:
     scene = Scene(took=0, a=[failure(FailureKind.TRANSIENT, retry_after=1), failure(FailureKind.TRANSIENT, 500)])
     with pytest.raises(Unavailable) as error:
@@ -131,46 +110,6 @@ def test_no_wait_lasts_until_the_deadline() -> None:
     with pytest.raises(Unavailable):
         scene.run(seconds=2)
     assert scene.waits == [1]
-
-
-def test_all_unreachable_is_one_error_within_the_deadline() -> None:
-    scene = Scene(a=[SILENT], b=[BUSY])
-
-    with pytest.raises(Unavailable) as error:
-        scene.run(seconds=5)
-    assert scene.now <= 5
-    assert error.value.reasons == {"a": "0: why", "b": "503: why"}
-    assert str(error.value).splitlines() == [
-        "the default counter: no region succeeded within 5 s:",
-        "  a: 0: why",
-        "  b: 503: why",
-    ]
-
-
-def test_a_deadline_that_ends_before_all_are_asked() -> None:
-    scene = Scene(a=[SILENT], b=[SILENT], c=[BLOCK])
-
-    with pytest.raises(DeadlineExceeded, match="before every region could be asked"):
-        scene.run(seconds=1.5, each=1)
-    assert scene.seconds == [1, pytest.approx(0.5)]
-
-
-ADVICE = "; only the key's region can return its integer again"
-
-
-@pytest.mark.parametrize(
-    ("message", "key", "answers"),
-    [
-        (f"counter 'x': no region succeeded within 5 s{ADVICE}", "k", [BUSY]),
-        ("counter 'x': no region succeeded within 5 s:", "k", [BUSY, BUSY]),
-        ("counter 'x': no region succeeded within 5 s:", None, [ABSENT, BUSY]),
-        ("counter 'x': no region succeeded within 5 s:", None, [FORBIDDEN, BUSY]),
-        ("a: 0: why; counter 'x': no region succeeded within 5 s:", None, [SILENT, SILENT]),
-    ],
-)
-def test_after_the_deadline_the_error_says_what_is_known(message: str, key: str | None, answers: list[Failure]) -> None:
-    with pytest.raises(Unavailable, match=f"^{re.escape(message)}"):
-        scene_of(answers).run(api.mint("x", 1, key))
 
 
 def test_how_much_a_request_may_ask_for_is_remembered_for_a_while() -> None:
@@ -252,37 +191,6 @@ def test_a_key_is_asked_for_again_before_a_health_check_is_answered(monkeypatch:
             assert integers.next(key="a") == 1
         finally:
             ended.set()
-
-
-@pytest.mark.parametrize("regions", [["us-east-1"], ["us-east-1", "eu-west-1", "ap-southeast-2"]])
-@pytest.mark.parametrize("fault", ["refused", "timeout", "error"])
-def test_a_key_of_a_region_that_is_down_fails_at_once(fault: Fault, regions: list[str]) -> None:
-    seen = EventRecorder()
-
-    def asked(key_failover: bool = False) -> set[str]:
-        since = len(seen.events)
-        with suppress(Unavailable):
-            integers.next(key=key, key_failover=key_failover)
-        requests = [event for event in seen.events[since:] if isinstance(event, Requested)]
-        return {event.region for event in requests if event.subject != "health"}
-
-    with Stack(regions) as stack:
-        integers = stack.integers(observer=seen)
-        key = next(key for key in map(str, range(100)) if order_of(key, regions)[0] == "us-east-1")
-        stack.regions[0].fail(fault)
-        assert asked() == {"us-east-1"}
-        assert asked() == set()
-        with pytest.raises(Unavailable, match="the key's region is known to be down") as failed:
-            integers.next(key=key)
-        assert list(failed.value.reasons) == ["us-east-1"]
-        assert asked(key_failover=True) == {order_of(key, regions)[-len(regions) + 1 :][0]}
-        following = order_of(key, regions)[1:2]
-        assert [(event.following, event.key) for event in seen.of(FailedOver)] == [(name, key) for name in following]
-
-        stack.regions[0].recover()
-        stack.tick(60)
-        assert asked() == {"us-east-1"}
-        assert integers.next(key=key) == 1
 
 
 def test_a_call_that_asked_nobody_says_why_regions_failed_before() -> None:

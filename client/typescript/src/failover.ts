@@ -359,9 +359,8 @@ function throwIfNoRetryHelps(request: ApiRequest<unknown>, failures: Failures): 
     throw new Nowhere(`${who} ${subject}${Nowhere.hint}:`, reasonsOf(failures), hintsOf(failures));
   }
   const allowed = kinds.has("forbidden") ? " that AWS lets the caller use" : "";
-  const found =
-    `no URL that responded leads to a region of the layout${allowed} ` + "(give the client the stack's present urls)";
-  const message = `${subject}: ${found}${adviceOn(request, failures)}:`;
+  const found = `no URL that responded leads to a region of the layout${allowed}`;
+  const message = `${subject}: ${found} (give the client the stack's present urls)${adviceOn(request, failures)}:`;
   throw new Unavailable(message, reasonsOf(failures), hintsOf(failures));
 }
 

@@ -15,8 +15,8 @@ export interface Options {
   /** The largest number of integers in one lease, 1 (off, the default) to 100,000. */
   readonly lease?: number | undefined;
   /**
-   * Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60. For so long, integers may
-   * be handed out that were minted before a change of a floor, of the regions or of the counter itself.
+   * Seconds after which the rest of a lease is dropped, above 0 and up to 86,400. Default: 60. For so long, integers
+   * may be handed out that were minted before a change of a floor, of the regions or of the counter itself.
    */
   readonly leaseSeconds?: number | undefined;
   /** Seconds for a whole call, with all attempts; the same range. Default: 10. */

@@ -45,21 +45,12 @@ export class CredentialsSource {
    *
    * @throws CannotSign: there are none.
    */
-  get(): Promise<Credentials> {
+  async get(): Promise<Credentials> {
     const asked = (this.#current ??= this.#asked());
-    const forget = (): void => {
-      if (this.#current === asked) this.#current = undefined;
-    };
-    return asked.then(
-      (found) => {
-        if (!found.expiration || found.expiration.getTime() - EARLY <= Date.now()) forget();
-        return found;
-      },
-      (error: unknown) => {
-        forget();
-        throw error;
-      },
-    );
+    const found = await asked.catch(() => undefined);
+    const lasts = found?.expiration && found.expiration.getTime() - EARLY > Date.now();
+    if (!lasts && this.#current === asked) this.#current = undefined;
+    return asked;
   }
 
   async #asked(): Promise<Credentials> {
