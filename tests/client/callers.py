@@ -34,11 +34,13 @@ class Caller(Protocol):
     time: float | None
     """What leases take for the time; None: the real one."""
 
-    def stack(self, regions: Sequence[str], counters: Sequence[str]) -> None:
-        """Make a stack in memory, whose clients the next ones are, with callers who may create counters."""
+    def stack(self, regions: Any, counters: Any, max_counters: Any = 1000) -> Outcome:
+        """Make a stack in memory, whose clients the next ones are."""
+        ...
 
-    def change(self, what: str, **how: Any) -> None:
+    def change(self, what: str, **how: Any) -> Outcome:
         """Change the stack in memory: `fail`, `recover` (a region), `tick`, `jump`, `delete`."""
+        ...
 
     def open(self, client: str, urls: Any, options: Mapping[str, Any], ends_after: Sequence[str]) -> Outcome:
         """Open a client; urls None: of the stack in memory. Its time is over once the regions `ends_after` failed."""
@@ -72,12 +74,15 @@ class PythonCaller:
         self._stack = Stack()
         self._clients: dict[str, tuple[Any, EventRecorder]] = {}
 
-    def stack(self, regions: Sequence[str], counters: Sequence[str]) -> None:
-        self._stack = Stack(regions, counters=counters, max_counters=1000)
+    def stack(self, regions: Any, counters: Any, max_counters: Any = 1000) -> Outcome:
+        def make() -> None:
+            self._stack = Stack(regions, counters=counters, max_counters=max_counters)
 
-    def change(self, what: str, **how: Any) -> None:
+        return _outcome(make)
+
+    def change(self, what: str, **how: Any) -> Outcome:
         region = {region.name: region for region in self._stack.regions}.get(how.pop("region", ""))
-        getattr(region or self._stack, what)(*how.values())
+        return _outcome(lambda: getattr(region or self._stack, what)(*how.values()))
 
     def open(self, client: str, urls: Any, options: Mapping[str, Any], ends_after: Sequence[str]) -> Outcome:
         seen, clock, failed = EventRecorder(), Clock(), set[str]()
@@ -193,11 +198,11 @@ class TypeScriptCaller:
         assert answer.pop("id") == self._asked
         return answer
 
-    def stack(self, regions: Sequence[str], counters: Sequence[str]) -> None:
-        self.change("stack", regions=regions, options={"counters": counters, "max_counters": 1000})
+    def stack(self, regions: Any, counters: Any, max_counters: Any = 1000) -> Outcome:
+        return self.ask("stack", regions=regions, options={"counters": counters, "max_counters": max_counters})
 
-    def change(self, what: str, **how: Any) -> None:
-        assert "value" in self.ask(what, **how)
+    def change(self, what: str, **how: Any) -> Outcome:
+        return self.ask(what, **how)
 
     def open(self, client: str, urls: Any, options: Mapping[str, Any], ends_after: Sequence[str]) -> Outcome:
         where = {"memory": True} if urls is None else {"urls": urls}

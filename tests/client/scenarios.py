@@ -48,6 +48,7 @@ def _scenarios() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 SCENARIOS: Mapping[str, Mapping[str, Any]] = dict(_scenarios())
 CALLS = ("next", "take", "iterate", "owner", "create", "health")
+CHANGES = ("fail", "recover", "reply", "tick", "jump", "delete", "stack")
 KIT = get_args(KitFault)
 AS_SERVED: Mapping[str, Any] = {
     "timeout": "hang",
@@ -78,8 +79,9 @@ class Place(Protocol):
     urls: Any
     """None: in the memory of the caller's program."""
 
-    def change(self, step: Mapping[str, Any]) -> None:
+    def change(self, step: Mapping[str, Any]) -> Outcome:
         """Let a region fail, reply something else or recover, or let time pass."""
+        ...
 
     def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
         """Return how many requests each region has seen, without health checks."""
@@ -94,17 +96,18 @@ class InMemory:
         self.urls = None
         caller.stack(REGIONS, ["integers", "orders", counter])
 
-    def change(self, step: Mapping[str, Any]) -> None:
+    def change(self, step: Mapping[str, Any]) -> Outcome:
+        if "stack" in step:
+            return self._caller.stack(**{"regions": REGIONS, "counters": ["integers"], **step["stack"]})
         if "fail" in step:
-            self._caller.change("fail", region=step["fail"], fault=step.get("fault", "refused"))
-        elif "recover" in step:
-            self._caller.change("recover", region=step["recover"])
-        elif "tick" in step:
-            self._caller.change("tick", seconds=step["tick"])
-        elif "delete" in step:
-            self._caller.change("delete", counter=step["delete"])
-        else:
-            self._caller.change("jump")
+            return self._caller.change("fail", region=step["fail"], fault=step.get("fault", "refused"))
+        if "recover" in step:
+            return self._caller.change("recover", region=step["recover"])
+        if "tick" in step:
+            return self._caller.change("tick", seconds=step["tick"])
+        return (
+            self._caller.change("delete", counter=step["delete"]) if "delete" in step else self._caller.change("jump")
+        )
 
     def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
         asked = [event[1] for event in events if event[0] == "requested" and event[2] != "health"]
@@ -119,7 +122,7 @@ class Served:
         self._proxies = proxies
         self.urls = {region: proxy.url for region, proxy in proxies.items()}
 
-    def change(self, step: Mapping[str, Any]) -> None:
+    def change(self, step: Mapping[str, Any]) -> Outcome:
         region = step.get("recover") or step.get("reply") or step["fail"]
         if "recover" in step:
             self._proxies[region].recover()
@@ -132,6 +135,7 @@ class Served:
             self._proxies[region].fail(AS_SERVED.get(step["fault"], step["fault"]))
         hang = FAULTS["hang"]
         self._caller.silent = [proxy.url for proxy in self._proxies.values() if hang in proxy.faults]
+        return {"value": None}
 
     def _reply(self, proxy: RegionProxy, step: Mapping[str, Any]) -> None:
         body, method = step.get("body", ""), step.get("to", "")
@@ -169,9 +173,9 @@ class Run:
             if "passes" in step:
                 self.caller.time += step["passes"]
             elif name is None:
-                whole = next(how for how in ("fail", "recover", "reply", "tick", "jump", "delete") if how in step)
-                for region in REGIONS if step[whole] == "everywhere" else [step[whole]]:
-                    self.place.change({**step, whole: region})
+                how = next(how for how in CHANGES if how in step)
+                for what in REGIONS if step[how] == "everywhere" else [step[how]]:
+                    self._check(self.place.change({**step, how: what}), step, f"step {number}: {step}")
             elif name == "close":
                 self.caller.close(step.get("client", "a client"))
             else:

@@ -111,17 +111,6 @@ def test_of_two_first_responses_one_names_the_counter() -> None:
     assert stack.issued == {"integers": 1, "invoices": 2}
 
 
-def test_a_default_counter_that_is_gone_is_an_error(client: Client) -> None:
-    stack = Stack()
-    with stack.client(client) as integers:
-        integers.next()
-        stack.default, stack.absent = "invoices", {"integers"}
-        with pytest.raises(UnknownCounter, match="counter 'integers'"):
-            integers.next()
-
-    assert set(stack.issued) == {"integers"}
-
-
 def test_a_forked_child_has_its_parents_default_counter() -> None:
     stack = Stack()
     with stack.client(Integers, lease=5) as integers:

@@ -57,27 +57,6 @@ class Supply:
         self.buffer.end(turn)
 
 
-def test_an_idle_process_takes_single_integers() -> None:
-    supply = Supply()
-    for _ in range(20):
-        supply.next()
-        supply.clock.now += 10
-
-    assert set(supply.sizes) == {1}
-
-
-def test_a_busy_process_takes_ever_larger_blocks() -> None:
-    supply, taken = Supply(most=1000), list[int]()
-    for _ in range(20_000):
-        taken.append(supply.next())
-        supply.clock.now += 0.0001
-
-    assert taken == list(range(1, 60_001, 3))
-    assert supply.sizes[:5] == [1, 4, 16, 64, 256]
-    assert max(supply.sizes) == 1000
-    assert len(supply.sizes) < 35
-
-
 def test_a_block_lasts_some_seconds() -> None:
     supply = Supply(most=100_000)
     for _ in range(5000):

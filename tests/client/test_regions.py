@@ -31,15 +31,6 @@ def is_healthy(known: Regions) -> bool:
     return "left alone" not in known.known("near")
 
 
-def test_a_preferred_region_comes_first_while_it_is_healthy() -> None:
-    clock = Clock()
-    known = regions(clock, prefer="far")
-
-    assert known.order() == ["far", "near", "middle"]
-    known.failed("far", clock.now, BUSY)
-    assert known.order() == ["near", "middle", "far"]
-
-
 def test_unmeasured_the_order_is_that_of_the_settings() -> None:
     assert Regions(NAMES).order() == NAMES
 
@@ -97,23 +88,6 @@ def test_a_pause_is_at_least_half_as_long() -> None:
     assert not is_healthy(known)
     clock.now += 0.02 * FIRST_PAUSE
     assert is_healthy(known)
-
-
-def test_a_silent_region_comes_back_by_a_health_check() -> None:
-    clock = Clock()
-    known = regions(clock)
-    known.failed("near", clock.now, SILENT)
-    clock.now += 50
-
-    assert known.order()[0] == "middle"
-    assert known.to_check() == ["near"]
-    assert known.to_check() == [], "it is under way"
-    known.checked("near", SILENT, 3)
-    assert known.to_check() == [], "not before its pause is over"
-    clock.now += 1
-    assert known.to_check() == ["near"]
-    known.checked("near", True, 0.01)
-    assert known.order()[0] == "near"
 
 
 def test_latencies_are_measured_again_after_a_while() -> None:

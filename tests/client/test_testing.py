@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, count
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from global_integers import (
@@ -20,26 +19,10 @@ from global_integers.minting.threads import Threads
 from global_integers.testing import Fault, Forked, Stack
 from global_integers.testing import region as region_in_memory
 
-from global_integers_core.names import reserved
 from local.paths import ROOT
 from tests.client.clients import Lines, in_a_child
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
-
-
-def test_the_fixture_is_three_regions(integers_stack: Stack) -> None:
-    integers = integers_stack.integers()
-
-    assert integers.next() == 1
-    assert [region.name for region in integers_stack.regions] == REGIONS
-    integers_stack.regions[0].fail()
-    assert integers.next() == 2
-    integers_stack.regions[1].fail("timeout")
-    assert integers.next() == 3
-    for region in integers_stack.regions:
-        region.recover()
-    integers_stack.tick(60)
-    assert integers.next() == 4, "the nearest region is back"
 
 
 @pytest.mark.slow
@@ -67,30 +50,6 @@ def test_a_caller_goes_on_whenever_another_thread_closes(
     generation = property(advanced, lambda threads, value: threads.__dict__.update(generation=value))
     monkeypatch.setattr(Threads, "generation", generation, raising=False)
     assert integers_stack.integers().next() == 1
-
-
-def test_after_a_jump_all_that_is_minted_is_larger(integers_stack: Stack) -> None:
-    integers = integers_stack.integers(prefer="us-east-1")
-    keyed = integers.next(key="cart-1")
-    minted = [integers["orders"].take(2) for _ in range(3)]
-    integers_stack.jump()
-    minted += [integers["orders"].take(2)]
-    integers_stack.jump()
-    minted += [integers_stack.integers(prefer=region)["orders"].take(1) for region in REGIONS]
-
-    assert minted[3:] == [[3_000_001, 3_000_004], [6_000_001], [6_000_002], [6_000_003]]
-    assert integers.next(key="cart-1") == keyed
-    assert [integers.owner(n, "orders").epoch for n in (1, 3_000_001, 3_000_002, 6_000_003)] == [1, 2, 2, 3]
-    found = [integers.owner(n, "orders").minted for n in (16, 19, 3_000_004, 3_000_007, 6_000_001, 6_000_004)]
-    assert found == [True, False, True, False, True, False]
-
-
-def test_a_counter_made_after_a_jump_begins_at_1() -> None:
-    with Stack(max_counters=3) as stack:
-        stack.jump()
-        integers = stack.integers(prefer="us-east-1")
-        assert integers.create("tickets")
-        assert (integers["tickets"].next(), integers["orders"].next()) == (1, 3_000_001)
 
 
 def test_concurrent_callers_wait_at_the_same_time(integers_stack: Stack) -> None:
@@ -193,35 +152,6 @@ def test_threads_and_tasks_get_no_integer_twice(integers_stack: Stack) -> None:
         minted = [*(call.result() for call in calls), *asyncio.run(mint())]
     minted += chain.from_iterable(integers_stack.integers(prefer=region).take(100) for region in REGIONS)
     assert len(set(minted)) == len(minted) == 1400
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Stack([]), "regions [] is not a list of 1 to 64 different regions"),
-        (lambda: Stack(["us-east-1", "us-east-1"]), "is not a list of 1 to 64 different regions"),
-        *(
-            (lambda name=name: Stack([name]), f"{name!r} is not the name of an AWS region, such as eu-west-1")
-            for name in ("here", "xx-fake-9", "eu-fake-9", "eu-wset-1", "eu-west-0", "eu-west-10")
-        ),
-        (lambda: Stack(counters=[]), "counters [] is not a list of different counters; there must be one"),
-        (lambda: Stack(counters=["Orders"]), "'Orders' is not a counter's name"),
-        (lambda: Stack(counters=["orders", "ping"]), f"counters: {reserved('ping')}"),
-        (lambda: Stack(max_counters=-1), "max_counters -1 is not an integer from 0 on"),
-        *(
-            (lambda seconds=seconds: Stack().tick(seconds), f"seconds {seconds!r} is not a finite number from 0 on")
-            for seconds in (-1, float("nan"), float("inf"), -float("inf"))
-        ),
-        (lambda: Stack().delete("tickets"), "there is no counter 'tickets'"),
-        (lambda: Stack().delete("integers"), "'integers' is the default counter, which can't be deleted"),
-        (lambda: Stack().regions[0].fail("down"), "fault 'down' is none of 'refused', 'timeout'"),  # type: ignore[arg-type]
-        (lambda: Stack().integers(http=lambda: None), "http can't be given"),  # type: ignore[arg-type]
-        (lambda: Stack().integers(prefer="eu-west-9"), "prefer 'eu-west-9' is none of the regions us-east-1"),
-    ],
-)
-def test_a_wrong_stack_is_refused(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        make()
 
 
 def test_every_class_is_shown_as_what_it_is(integers_stack: Stack) -> None:

@@ -117,15 +117,15 @@ async function idle(name: string): Promise<void> {
 async function carriedOut(asked: Asked): Promise<unknown> {
   silent = asked.silent;
   now = asked.now === null ? undefined : 1000 * asked.now;
-  const region = stack.regions.find(({ name }) => name === asked["region"]);
+  const region = stack.regions.find(({ name }) => name === asked["region"])!;
   switch (asked.do) {
     case "stack":
       stack = new Stack(asked["regions"] as string[], camels(asked["options"]));
       return null;
     case "fail":
-      return region?.fail(asked["fault"] as Fault);
+      return region.fail(asked["fault"] as Fault);
     case "recover":
-      return region?.recover();
+      return region.recover();
     case "tick":
       return stack.tick(asked["seconds"] as number);
     case "jump":
