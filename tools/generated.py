@@ -27,6 +27,7 @@ from tests.components.registrations import REGISTERED, renewed
 from tests.components.running import HOME, THREE, stack_metrics
 from tests.components.settings.refused import REFUSALS, refused
 from tests.docs.calls import unseen
+from tools.typescript import reference
 
 # isort: split
 from coordinate.metrics import OF_A_REGION, OF_ALARMS, OF_DASHBOARD  # found by the imports above
@@ -248,6 +249,7 @@ FILES: Mapping[Path, Callable[[str], str]] = {
     **dict.fromkeys(TRANSCRIPTS, play),
     **dict.fromkeys(REGISTERED, renewed),
     REFUSALS: refused,
+    ROOT / "docs" / "reference" / "typescript.md": reference,
 }
 """Each file that is written, at least in part, and what returns its text with that part."""
 

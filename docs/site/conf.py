@@ -35,7 +35,14 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 CONTENTS = {
     "For everybody": ["docs/tasks"],
-    "For callers": ["docs/client", "docs/recipes", "docs/api", "docs/reference/client", "docs/reference/testing"],
+    "For callers": [
+        "docs/client",
+        "docs/recipes",
+        "docs/api",
+        "docs/reference/client",
+        "docs/reference/typescript",
+        "docs/reference/testing",
+    ],
     "For operators": [
         "docs/settings",
         "docs/operations",

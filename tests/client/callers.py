@@ -102,12 +102,12 @@ class PythonCaller:
                 _clock = clock
 
         def make() -> Any:
-            given: dict[str, Any] = {"observer": observe, **options}
+            settings: dict[str, Any] = {"observer": observe, **options}
             if urls is None:
                 stack = self._stack
-                return Tasks(make=stack.async_integers, **given) if self._tasks else stack.integers(**given)
-            given = {"http": self._http, **given}
-            return Tasks(urls, make=ForTasks, **given) if self._tasks else ForThreads(urls, **given)
+                return Tasks(make=stack.async_integers, **settings) if self._tasks else stack.integers(**settings)
+            settings = {"http": self._http, **settings}
+            return Tasks(urls, make=ForTasks, **settings) if self._tasks else ForThreads(urls, **settings)
 
         outcome = _outcome(make)
         if "value" in outcome:
@@ -119,11 +119,11 @@ class PythonCaller:
 
     def call(self, client: str, call: str, counter: str | None, arguments: Mapping[str, Any]) -> Outcome:
         integers, _ = self._clients[client]
-        given = {"counter" if name == "of" else name: value for name, value in arguments.items()}
+        named = {"counter" if name == "of" else name: value for name, value in arguments.items()}
 
         def carry_out() -> Any:
             on = integers if counter is None else integers[counter]
-            value = getattr(on, "take" if call == "iterate" else call)(**given)
+            value = getattr(on, "take" if call == "iterate" else call)(**named)
             if call == "health":
                 return {region: health._asdict() for region, health in value.items()}
             return value._asdict() if call == "owner" else value

@@ -199,10 +199,10 @@ class Run:
         return {"value": values} if "times" in step and "raises" not in step else outcomes[-1]
 
     def _open(self, client: str, urls: Any, options: Mapping[str, Any]) -> Outcome:
-        given = {**PATIENT, **options}
+        settings = {**PATIENT, **options}
         if "regions" in self.scenario:
             urls = {region: urls[region] for region in self.scenario["regions"]}
-        opened = self.caller.open(client, urls, given, self.scenario.get("ends_after", ()))
+        opened = self.caller.open(client, urls, settings, self.scenario.get("ends_after", ()))
         self.clients.append(client)
         return opened
 

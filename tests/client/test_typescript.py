@@ -18,6 +18,7 @@ from tests.client.region_proxies import HANG
 from tests.local.browser import browser
 from tests.local.machine import Machine, up
 from tools.release import TSC, VERSION, typescript
+from tools.typescript import TITLES
 
 HERE = ROOT / "tests" / "client" / "typescript"
 PACKAGE: dict[str, Any] = json.loads((ROOT / "client" / "typescript" / "package.json").read_text())
@@ -58,6 +59,16 @@ def test_nobody_can_publish_the_packages_name() -> None:
     assert SDK_NAMES["nodejs"]["packageName"] != NAME
     assert PACKAGE["version"] == VERSION
     assert {"dependencies", "peerDependencies", "scripts", "bin"} & PACKAGE.keys() == set()
+
+
+def test_the_reference_has_what_programs_import() -> None:
+    index = (ROOT / "client" / "typescript" / "src" / "index.ts").read_text()
+    exported = {
+        name for names in re.findall(r"export (?:type )?\{([^}]*)\}", index) for name in re.findall(r"\w+", names)
+    }
+
+    assert exported == {*" ".join(TITLES.values()).split()} - {*TITLES["Tests"].split()}
+    assert "Integers" in exported
 
 
 @pytest.mark.long

@@ -14,5 +14,5 @@ export {
 export type { Event, FailedOver, Leased, Requested } from "./errors.ts";
 export type { Health } from "./failover.ts";
 export { Counter, Integers, Taken } from "./integers.ts";
-export type { CallOptions, Options, Urls } from "./options.ts";
+export type { AbortOptions, CallOptions, Options, Urls } from "./options.ts";
 export type { Credentials } from "./signing.ts";

@@ -9,12 +9,10 @@ import { DeadlineExceeded } from "./errors.ts";
 import type { Health } from "./failover.ts";
 import { LeaseBuffer, Turn } from "./lease.ts";
 import { urlsOf } from "./options.ts";
-import type { CallOptions, Options, Urls } from "./options.ts";
+import type { AbortOptions, CallOptions, Options, Urls } from "./options.ts";
 
 /** The largest number of counters that a client keeps, each with its lease. */
 const MAX_COUNTERS = 1000;
-
-type AbortOptions = Pick<CallOptions, "signal">;
 
 /** Integers of a counter: `await` them as an array, or iterate over them with `for await`. */
 export class Taken implements PromiseLike<number[]>, AsyncIterable<number> {

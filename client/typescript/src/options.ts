@@ -54,6 +54,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a call may be given that mints nothing. */
+export type AbortOptions = Pick<CallOptions, "signal">;
+
 const DEFAULTS = { lease: 1, leaseSeconds: 60, timeout: 10, attemptTimeout: 3 };
 const NAMES = [
   ...["counter", "lease", "leaseSeconds", "timeout", "attemptTimeout", "prefer"],
