@@ -216,11 +216,11 @@ export class Regions {
     return state;
   }
 
-  #leaveAlone(name: string, now: number, failure: Failure, atLeast: number): void {
+  #leaveAlone(name: string, now: number, failure: Failure, minimum: number): void {
     const state = this.#state(name);
     const pause = Math.min(FIRST_PAUSE * 2 ** state.failures, LONGEST_PAUSE);
     state.failures = Math.min(state.failures + 1, 30);
-    state.until = now + Math.max(this.#spread(pause / 2, pause), atLeast);
+    state.until = now + Math.max(this.#spread(pause / 2, pause), minimum);
     state.silent = failure.kind === "silent" ? state.silent + 1 : 0;
     [state.failed, state.reason] = [now, failure.reason];
   }
