@@ -33,6 +33,8 @@ class Caller(Protocol):
     """The URLs of regions that don't respond. They are soon given up."""
     time: float | None
     """What leases take for the time; None: the real one."""
+    hosts: Mapping[str, str]
+    """Where each host name leads. Others don't exist, unless there are none here."""
 
     def stack(self, regions: Any, counters: Any, max_counters: Any = 1000) -> Outcome:
         """Make a stack in memory, whose clients the next ones are."""
@@ -68,6 +70,7 @@ class PythonCaller:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, tasks: bool) -> None:
         self.silent: Sequence[str] = ()
         self.time: float | None = None
+        self.hosts: Mapping[str, str] = {}
         for module in ("minting", "integers", "async_integers"):
             monkeypatch.setattr(f"global_integers.{module}.time", lambda: self.time or time())
         self._tasks = tasks
@@ -149,14 +152,19 @@ class PythonCaller:
         self._clients.clear()
 
     def _http(self) -> Any:
-        def shorten(request: httpx.Request) -> None:
+        def lead(request: httpx.Request) -> None:
             if any(str(request.url).startswith(url) for url in self.silent):
                 request.extensions["timeout"] = TimeLeft(0.05)
+            if self.hosts and request.url.host not in self.hosts:
+                raise httpx.ConnectError("Name or service not known", request=request)
+            if self.hosts:
+                target = httpx.URL(self.hosts[request.url.host])
+                request.url = request.url.copy_with(scheme=target.scheme, host=target.host, port=target.port)
 
-        async def shorten_too(request: httpx.Request) -> None:
-            shorten(request)
+        async def lead_too(request: httpx.Request) -> None:
+            lead(request)
 
-        made, hook = (httpx.AsyncClient, shorten_too) if self._tasks else (httpx.Client, shorten)
+        made, hook = (httpx.AsyncClient, lead_too) if self._tasks else (httpx.Client, lead)
         return made(trust_env=False, event_hooks={"request": [hook]})
 
 
@@ -183,6 +191,7 @@ class TypeScriptCaller:
     def __init__(self) -> None:
         self.silent: Sequence[str] = ()
         self.time: float | None = None
+        self.hosts: Mapping[str, str] = {}
         self._process: Any = None
         self._asked = 0
 
@@ -191,7 +200,8 @@ class TypeScriptCaller:
         if self._process is None:
             self._process = subprocess.Popen([NODE, DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._asked += 1
-        asked = {"id": self._asked, "do": do, "silent": [*self.silent], "now": self.time, **what}
+        state = {"silent": [*self.silent], "hosts": dict(self.hosts), "now": self.time}
+        asked = {"id": self._asked, "do": do, **state, **what}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())

@@ -5,6 +5,7 @@ A scenario has
 - `name`, and `where` if it isn't for all places (see `places`)
 - `options` of its client, by their names in Python; `$counter` is the name of a counter of which nothing is minted
 - `each`: values of `"$each"`, one after the other; `"$each.0"` is the first member of a list
+- `domain`: whether it knows only the domain's URL
 - `regions`: those that the client knows, by default all
 - `clock`: whether the clock of leases stands still, but for `passes`
 - `ends_after`: regions; the time of calls is over once all of them have failed, however long that takes
@@ -16,6 +17,7 @@ Where a client in another language has other words (`undefined` for None), a mes
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -28,7 +30,7 @@ from global_integers.testing import Fault as KitFault
 from local.paths import ROOT
 from proof.faulty_server import Fault, Request, Response
 from tests.client.callers import Caller, Outcome
-from tests.client.region_proxies import FAULTS, PATIENT, RegionProxy, to_check
+from tests.client.region_proxies import DOMAIN_URL, FAULTS, HOST, PATIENT, RegionProxy, to_check
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FILES = sorted((ROOT / "tests" / "client" / "scenarios").glob("*.json"))
@@ -48,7 +50,7 @@ def _scenarios() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 SCENARIOS: Mapping[str, Mapping[str, Any]] = dict(_scenarios())
 CALLS = ("next", "take", "iterate", "owner", "create", "health")
-CHANGES = ("fail", "recover", "reply", "tick", "jump", "delete", "stack")
+CHANGES = ("fail", "recover", "reply", "tick", "jump", "delete", "stack", "leads", "vanishes")
 KIT = get_args(KitFault)
 AS_SERVED: Mapping[str, Any] = {
     "timeout": "hang",
@@ -69,6 +71,8 @@ def places(scenario: Mapping[str, Any]) -> Sequence[str]:
     "memory" is the testing kit of the client's language; "loopback", servers of the regions of Python's kit;
     "deployment", servers before those of a deployment, whose functions are the real ones.
     """
+    if "domain" in scenario:
+        return ("loopback",)
     replies = any("reply" in step or step.get("fault", "refused") not in KIT for step in scenario["steps"])
     return scenario.get("where", ("loopback",) if replies else ("memory", "loopback", "deployment"))
 
@@ -86,6 +90,11 @@ class Place(Protocol):
     def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
         """Return how many requests each region has seen, without health checks."""
         ...
+
+
+def seen_by(events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
+    """Return how many requests each region was sent, without health checks."""
+    return Counter(event[1] for event in events if event[0] == "requested" and event[2] != "health")
 
 
 class InMemory:
@@ -110,8 +119,7 @@ class InMemory:
         )
 
     def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
-        asked = [event[1] for event in events if event[0] == "requested" and event[2] != "health"]
-        return {region: asked.count(region) for region in REGIONS}
+        return seen_by(events)
 
 
 class Served:
@@ -120,7 +128,8 @@ class Served:
     def __init__(self, caller: Caller, proxies: Mapping[str, RegionProxy]) -> None:
         self._caller = caller
         self._proxies = proxies
-        self.urls = {region: proxy.url for region, proxy in proxies.items()}
+        self.urls: Any = {region: proxy.url for region, proxy in proxies.items()}
+        caller.hosts = {}
 
     def change(self, step: Mapping[str, Any]) -> Outcome:
         region = step.get("recover") or step.get("reply") or step["fail"]
@@ -153,6 +162,30 @@ class Served:
         return {
             region: sum(not to_check(request) for request in proxy.requests) for region, proxy in self._proxies.items()
         }
+
+
+class AtDomain(Served):
+    """The same servers, behind the names of a domain."""
+
+    def __init__(self, caller: Caller, proxies: Mapping[str, RegionProxy]) -> None:
+        super().__init__(caller, proxies)
+        self._servers = {f"{region}.{HOST}": url for region, url in self.urls.items()}
+        self.urls = DOMAIN_URL
+        caller.hosts = {**self._servers, HOST: proxies[REGIONS[0]].url}
+
+    def change(self, step: Mapping[str, Any]) -> Outcome:
+        hosts = dict(self._caller.hosts)
+        if "leads" in step:
+            hosts[HOST] = self._servers[f"{step['leads']}.{HOST}"]
+        elif "vanishes" in step:
+            del hosts[HOST if step["vanishes"] == HOST else f"{step['vanishes']}.{HOST}"]
+        else:
+            return super().change(step)
+        self._caller.hosts = hosts
+        return {"value": None}
+
+    def seen(self, events: Sequence[Sequence[Any]]) -> Mapping[str, int]:
+        return seen_by(events)
 
 
 @dataclass

@@ -1,10 +1,7 @@
 """Which URLs a domain stands for. tests/client/test_integers.py mints from one."""
 
-import json
-
 import pytest
 from global_integers import Integers
-from global_integers.minting.api import ApiResponse, Failure, regions
 from global_integers.minting.domain import Domain
 from global_integers.minting.options import Options
 
@@ -32,9 +29,3 @@ def test_this_machine_has_no_names_for_regions(url: str) -> None:
     assert client.domain is not None
     assert client.domain.alone
     assert client.last.regions.names == [client.domain.name]
-
-
-@pytest.mark.parametrize("name", ["evil.com/", "..", "", "EU-WEST-1", "eu-west-1.evil.com"])
-def test_a_name_that_is_no_regions_makes_no_host(name: str) -> None:
-    answer = regions("", "").answer(ApiResponse("", 200, {}, json.dumps({"regions": [name]}).encode()))
-    assert isinstance(answer, Failure)

@@ -22,15 +22,12 @@ import pytest
 from global_integers import (
     AsyncIntegers,
     Event,
-    FailedOver,
     Integers,
     Leased,
     Refused,
     Requested,
-    Unavailable,
 )
 from global_integers.minting import domain, forks
-from global_integers.minting.failover import order_of
 from global_integers.minting.lease_buffer import SPLIT, LeaseBuffer
 from global_integers.minting.threads import Threads
 
@@ -575,18 +572,6 @@ def http(client: Client, names: Names) -> Any:
     return names.async_client if client is Tasks else names.client
 
 
-def test_a_domains_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
-    with client(DOMAIN_URL, http=http(client, names), **FIRST) as integers:
-        assert integers.client.last.regions.names == []
-        minted = [integers.next() for _ in range(3)]
-
-        assert minted == sorted(minted)
-        assert integers.client.last.regions.names == REGIONS
-        assert names.paths(HOST) == ["/-/status"]
-        assert len(names.paths(f"us-east-1.{HOST}")) == 3
-        assert set(integers.health()) == set(REGIONS)
-
-
 def test_a_domains_regions_are_read_again_in_time(
     client: Client, names: Names, monkeypatch: pytest.MonkeyPatch, wait_until_idle: WaitUntilIdle
 ) -> None:
@@ -599,50 +584,6 @@ def test_a_domains_regions_are_read_again_in_time(
         wait_until_idle(integers)
 
         assert names.paths(HOST) == ["/-/status", "/-/status"]
-
-
-def test_a_key_has_one_region_wherever_the_domain_leads(names: Names, proxies: RegionProxies) -> None:
-    for near in REGIONS:
-        names.hosts[HOST] = proxies[near].url
-        with Integers(DOMAIN_URL, http=names.client, **PATIENT) as integers:
-            integers.next(key="cart-99")
-
-    assert {host for host, path in names.asked if path.startswith("/?")} == {
-        f"{order_of('cart-99', REGIONS)[0]}.{HOST}"
-    }
-
-
-def test_the_domain_is_asked_if_all_its_regions_fail(names: Names, proxies: RegionProxies) -> None:
-    seen = EventRecorder()
-    with Integers(DOMAIN_URL, http=names.client, observer=seen, **FIRST) as integers:
-        integers.next()
-        proxies["us-east-1"].fail("cut")
-        integers.next()
-        for region in REGIONS:
-            names.hosts.pop(f"{region}.{HOST}")
-        names.hosts[HOST] = proxies["eu-west-1"].url
-
-        assert integers.next() % 3 == 2
-        assert seen.of(FailedOver)[-1].following == HOST
-
-
-def test_a_domain_that_is_down_is_one_clear_error(names: Names) -> None:
-    del names.hosts[HOST]
-    with Integers(DOMAIN_URL, http=names.client, timeout=2) as integers:
-        with pytest.raises(Unavailable, match=f"{DOMAIN_URL} doesn't say which regions it has") as failed:
-            integers.next()
-        assert "Name or service not known" in failed.value.reasons[HOST]
-
-
-def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxies) -> None:
-    proxy = proxies["us-east-1"]
-    proxy.fail("410")
-    with Integers(DOMAIN_URL, http=names.client, **PATIENT) as integers:
-        for key in (None, "k"):
-            with pytest.raises(Unavailable, match="doesn't say which regions it has"):
-                integers.next(key=key)
-        proxy.recover()
-        assert integers.next(key="k") == integers.next(key="k")
 
 
 @pytest.mark.parametrize("leads", ["eu-west-1", "us-east-1"], ids=["it responds", "it fails, too"])
@@ -660,14 +601,6 @@ def test_after_a_region_has_left_the_domain_is_asked_again(
 
         assert names.paths(HOST)[:2] == ["/-/status", "/-/status"]
     assert ("its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text) == (leads == "us-east-1")
-
-
-def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
-    with Integers(DOMAIN_URL, counter="not-there", http=names.client, **PATIENT) as integers:
-        assert integers["integers"].next()
-        assert set(integers.client.last.regions.names) == set(REGIONS)
-
-    assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
 
 
 def test_a_domain_on_this_machine_is_the_only_region(proxies: RegionProxies) -> None:

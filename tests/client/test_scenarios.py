@@ -10,7 +10,7 @@ from global_integers.testing import Stack
 
 from tests.client.callers import Caller, PythonCaller, TypeScriptCaller
 from tests.client.region_proxies import answered_by, proxies_to
-from tests.client.scenarios import REGIONS, SCENARIOS, InMemory, Run, Served, created, places
+from tests.client.scenarios import REGIONS, SCENARIOS, AtDomain, InMemory, Run, Served, created, places
 
 CALLERS = ("threads", "tasks", "TypeScript")
 MARKS: dict[tuple[str, str], Sequence[pytest.MarkDecorator]] = {
@@ -41,7 +41,7 @@ def caller(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> G
     kind = request.getfixturevalue("kind")
     if kind == "TypeScript":
         made = request.getfixturevalue("typescript")
-        made.silent = ()
+        made.silent, made.hosts = (), {}
         yield made
         return
     made = PythonCaller(monkeypatch, tasks=kind == "tasks")
@@ -58,7 +58,8 @@ def test_a_scenario(name: str, place: str, kind: str, caller: Caller, request: p
     elif place == "loopback":
         stack = Stack(REGIONS, counters=["integers", "orders", counter], max_counters=1000)
         with proxies_to({region.name: answered_by(region) for region in stack.regions}) as proxies:
-            Run(scenario, Served(caller, proxies), caller).carry_out()
+            place_of = AtDomain if "domain" in scenario else Served
+            Run(scenario, place_of(caller, proxies), caller).carry_out()
     else:
         created(counter, request.getfixturevalue("direct"))
         Run(scenario, Served(caller, request.getfixturevalue("proxies")), caller).carry_out()

@@ -136,11 +136,11 @@ export class Regions {
   /** Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort. */
   order(now: number): string[] {
     const healthy = this.names.filter((name) => this.#state(name).isHealthy(now));
-    healthy.sort((a, b) => less(this.#state(a).latency, this.#state(b).latency));
+    healthy.sort((a, b) => this.#state(a).latency - this.#state(b).latency || 0); // both may be infinite
     const first = this.#choose(healthy);
     healthy.sort((a, b) => Number(b === first) - Number(a === first));
     const others = this.names.filter((name) => !healthy.includes(name)).sort();
-    others.sort((a, b) => less(this.#state(a).until, this.#state(b).until));
+    others.sort((a, b) => this.#state(a).until - this.#state(b).until);
     return [...healthy, ...others, ...this.#last];
   }
 
@@ -236,11 +236,6 @@ export class Regions {
     if (nearest === undefined || this.#state(first).latency < clearly) this.#nearest = first;
     return this.#nearest;
   }
-}
-
-/** Compare numbers that may be infinite. */
-function less(a: number, b: number): number {
-  return a < b ? -1 : Number(a > b);
 }
 
 /** What the loop over the regions needs. */

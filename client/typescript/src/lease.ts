@@ -119,13 +119,21 @@ export class LeaseBuffer {
       next += size * stride;
     }
     [this.#size, this.#fetched, this.#leftThen] = [count, now, this.#left() + handedOut];
-    this.#end(turn);
+    this.end(turn);
   }
 
   /** Let a turn no longer wait or fetch, whatever has become of it. */
   end(turn: Turn): void {
     this.#waiting.delete(turn);
-    this.#end(turn);
+    if (!this.#fetching.delete(turn)) return;
+    if (this.#fetching.size && this.#nextSize() !== this.#most) return;
+    this.#crowd = Math.max(this.#waiting.size - this.#coming(), 0);
+    let woken = 0;
+    for (const other of this.#waiting) {
+      if (woken++ === this.#crowd) break;
+      this.#waiting.delete(other); // no block that comes has an integer for it
+      other.wake();
+    }
   }
 
   /** Return up to `count` integers. */
@@ -150,18 +158,6 @@ export class LeaseBuffer {
       const integer = this.first();
       if (integer || this.#parts.length <= 1) return integer;
       this.#parts.shift();
-    }
-  }
-
-  #end(turn: Turn): void {
-    if (!this.#fetching.delete(turn)) return;
-    if (this.#fetching.size && this.#nextSize() !== this.#most) return;
-    this.#crowd = Math.max(this.#waiting.size - this.#coming(), 0);
-    let woken = 0;
-    for (const other of this.#waiting) {
-      if (woken++ === this.#crowd) break;
-      this.#waiting.delete(other); // no block that comes has an integer for it
-      other.wake();
     }
   }
 

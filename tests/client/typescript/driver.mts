@@ -20,6 +20,7 @@ interface Asked {
   readonly do: string;
   readonly client: string;
   readonly silent: readonly string[];
+  readonly hosts: Readonly<Record<string, string>>;
   readonly now: number | null;
   readonly [name: string]: unknown;
 }
@@ -37,6 +38,7 @@ interface Signing {
 const clients = new Map<string, Client>();
 let stack = new Stack();
 let silent: readonly string[] = [];
+let hosts: Readonly<Record<string, string>> = {};
 let now: number | undefined;
 const realNow = Date.now;
 Date.now = () => now ?? realNow();
@@ -63,7 +65,7 @@ function open({ client, urls, options, memory, ends_after: endsAfter }: Asked): 
   }
   const impatient: typeof fetch = async (url, init) => {
     sent.count++;
-    if (!silent.some((start) => String(url).startsWith(start))) return fetch(url, init);
+    if (!silent.some((start) => String(url).startsWith(start))) return fetch(led(String(url)), init);
     await new Promise((resolve) => setTimeout(resolve, 50));
     throw new TimedOut();
   };
@@ -71,6 +73,14 @@ function open({ client, urls, options, memory, ends_after: endsAfter }: Asked): 
   const environment = { ...REAL, clock: () => clock };
   const integers = new Integers(urls as string, { fetch: impatient, ...given }, environment);
   clients.set(client, { integers, events, sent });
+}
+
+/** Return where a URL leads. */
+function led(url: string): string {
+  if (!Object.keys(hosts).length) return url;
+  const { hostname, pathname, search } = new URL(url);
+  if (!(hostname in hosts)) throw new TypeError("fetch failed", { cause: { code: "ENOTFOUND" } });
+  return hosts[hostname] + pathname + search;
 }
 
 function found(name: string): Client {
@@ -116,6 +126,7 @@ async function idle(name: string): Promise<void> {
 
 async function carriedOut(asked: Asked): Promise<unknown> {
   silent = asked.silent;
+  hosts = asked.hosts;
   now = asked.now === null ? undefined : 1000 * asked.now;
   const region = stack.regions.find(({ name }) => name === asked["region"])!;
   switch (asked.do) {
