@@ -13,7 +13,6 @@ import pytest
 from global_integers import (
     AsyncIntegers,
     GlobalIntegersError,
-    UnknownCounter,
 )
 from global_integers.minting.threads import Threads
 from global_integers.testing import Fault, Forked, Stack
@@ -175,17 +174,3 @@ def test_importing_it_loads_nothing_heavy(program: str, loaded: list[str]) -> No
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == loaded
-
-
-def test_what_is_leased_is_handed_out_after_a_counter_is_deleted(integers_stack: Stack) -> None:
-    """As docs/layouts.md says, until `close`."""
-    integers = integers_stack.integers(lease=100)
-    orders = integers["orders"]
-    minted = [orders.next() for _ in range(60)]
-    integers_stack.delete("orders")
-    minted += [orders.next() for _ in range(5)]
-
-    assert minted == sorted({*minted})
-    integers.close()
-    with pytest.raises(UnknownCounter):
-        orders.next()

@@ -5,6 +5,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CannotSign, Integers } from "../../../client/typescript/src/index.ts";
 import type { Credentials, Event } from "../../../client/typescript/src/index.ts";
+import { Failure } from "../../../client/typescript/src/api.ts";
+import { Regions } from "../../../client/typescript/src/failover.ts";
+import { LeaseBuffer, Turn } from "../../../client/typescript/src/lease.ts";
 import { signed } from "../../../client/typescript/src/signing.ts";
 import { Stack } from "../../../client/typescript/src/testing.ts";
 
@@ -119,4 +122,34 @@ test("a counter is the same as long as somebody keeps it, and a client keeps a t
   const kept = integers.counter("orders");
   for (let n = 0; n < 2000; n++) integers.counter(`counter-${n}`);
   assert.equal(integers.counter("orders"), kept);
+});
+
+test("only a clearly nearer region replaces the nearest", () => {
+  const regions = new Regions(["far", "near"], undefined, Math.max);
+  const measure = (name: string, seconds: number): void => {
+    for (let n = 0; n < 50; n++) regions.checked(name, true, seconds, n);
+  };
+  measure("far", 0.5);
+  measure("near", 0.1);
+  assert.deepEqual(regions.order(100), ["near", "far"]);
+  measure("far", 0.09);
+  assert.deepEqual(regions.order(100), ["near", "far"]);
+  measure("far", 0.07);
+  assert.deepEqual(regions.order(100), ["far", "near"]);
+  assert.deepEqual(regions.toCheck(100, false), [], "both have responded");
+  regions.failed("near", 100, 100, new Failure("silent", "no response"));
+  assert.deepEqual(regions.toCheck(101, false), ["near"]);
+});
+
+test("if a block doesn't come, as many try again as no block that comes has an integer for", () => {
+  const buffer = new LeaseBuffer(2, 60);
+  const turns = Array.from({ length: 5 }, () => new Turn());
+  for (const turn of turns) buffer.begin(turn);
+  assert.deepEqual(turns.map(({ size }) => size), [1, 0, 0, 0, 0]);
+  buffer.add({ region: "a", first: 1, stride: 3, count: 1, replayed: false, counter: "orders" }, turns[0]!);
+  for (const turn of turns.slice(1)) buffer.begin(turn);
+  const fetching = turns.filter(({ integer, size }) => !integer && size);
+  assert.deepEqual(fetching.map(({ size }) => size), [2, 2]);
+  buffer.add({ region: "a", first: 4, stride: 3, count: 2, replayed: false, counter: "orders" }, fetching[0]!);
+  assert.deepEqual(turns.map(({ integer }) => integer).filter(Boolean).sort(), [1, 4, 7]);
 });
