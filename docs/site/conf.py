@@ -74,7 +74,7 @@ copyright = author  # noqa: A001 (Sphinx's name)
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/reference/*.rst", "examples/README.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/reference/*", "examples/README.md"]
 exclude_patterns = [".*", *(f"{path.name}/**" for path in ROOT.iterdir() if path.name not in ("docs", "examples"))]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(.*\.)?[A-Z]|Output|Self|Unpack|(collections|httpx|pulumi|typing)\..*")]
