@@ -4,7 +4,8 @@
  * A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients
  * don't come back all at once. A region that didn't respond at all is left alone until it responds to a health check,
  * so callers wait for a region that hangs only once, or as a last resort. A key has one region: a call with it fails at
- * once if that is known to be down. Health checks run in the background.
+ * once if that is known to be down, which is so at most until the region's pause is over. Health checks run in the
+ * background.
  */
 
 import { Failure, MAX_BLOCK } from "./api.ts";
@@ -64,7 +65,7 @@ class RegionState {
   until = 0;
   /** How often in a row it didn't respond. */
   silent = 0;
-  /** Since when calls have failed, though it responded; infinite: the last one didn't. */
+  /** Since when calls have failed, though it responded, with at most the longest pause in between; infinite: not so. */
   failing = Infinity;
   /** When its last failure was noted. */
   failed = -Infinity;
@@ -160,19 +161,21 @@ export class Regions {
     if (failure.kind === "gone" || failure.kind === "forbidden") this.outdated = true;
     const state = this.#state(name);
     const isNoted = began >= state.failed;
-    if (failure.kind === "transient") state.failing = Math.min(state.failing, began);
+    if (failure.kind === "transient") {
+      state.failing = began > state.failed + LONGEST_PAUSE ? began : Math.min(state.failing, began);
+    }
     if (isNoted) this.#leaveAlone(name, now, failure, failure.details.retryAfter);
   }
 
   /**
    * Return why a region is known to be down; "": it may answer.
    *
-   * It is down if it didn't respond twice in a row, until it responds to a health check; and while it is left alone, if
-   * calls have failed for more than half of the seconds that one may take.
+   * It is down if it didn't respond twice in a row, or calls have failed for more than half of the seconds that one may
+   * take; but only until its pause is over. Then calls ask it again, and don't wait for a health check.
    */
   down(name: string, seconds: number, now: number): string {
     const { silent, until, failed, failing, reason } = this.#state(name);
-    return silent > 1 || (now < until && failed - failing > seconds / 2) ? reason : "";
+    return now < until && (silent > 1 || failed - failing > seconds / 2) ? reason : "";
   }
 
   /**
