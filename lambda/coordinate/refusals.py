@@ -128,9 +128,8 @@ def unusable(what: str, why: str) -> Refused:
     )
 
 
-def denied(regions: Mapping[str, str]) -> Refused:
-    """Return the refusal of a new version of the coordinator that may not read the aliases of these regions."""
-    found = "; ".join(f"{region}: {error}" for region, error in sorted(regions.items()))
+def denied(found: str) -> Refused:
+    """Return the refusal of a new version of the coordinator that may not read aliases: `found` says which and why."""
     return Refused(
         f"the new version of the coordinator may not read the minting functions' aliases, so the previous one goes on. "
         f"{found}. Look for what denies lambda:GetAlias to its role, such as a permissions boundary, and run "

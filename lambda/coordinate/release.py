@@ -7,6 +7,7 @@ to it, nothing is done twice: a deployment that was interrupted sends the same a
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from global_integers_core.names import LIVE_ALIAS
@@ -68,13 +69,14 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
         return {"released": region}
     if check.paused:
         return {"paused": region}
-    alias = patiently(region, lambda: functions.alias(region))
+    unmovable = partial(refusals.unmovable, region)
+    alias = patiently(lambda: functions.alias(region), unmovable)
     if _newest(_aliases(check, carry_out, functions)).back_from == check.build:
         warn("left", region=region, version=alias.version if alias else "", build=check.build)
         return {"back": region}
     if alias is None or alias.version != check.version:  # time may have passed since its check
         _check(check, carry_out, functions)
-    before = patiently(region, lambda: _move_on(check, alias, functions)).before
+    before = patiently(lambda: _move_on(check, alias, functions), unmovable).before
     way, problem = "alias", problem_of(check, carry_out, functions.ask(region, LIVE_ALIAS), moved=True)
     if problem is None and asked.url:
         # No caller may mint of the check's counter, so by the URL only the health can be asked for.
@@ -83,7 +85,7 @@ def release(asked: Release, carry_out: CarryOut, functions: Functions) -> dict[s
     if problem is not None:
         moved = _moved(check, carry_out, functions)
         raise refusals.unhealthy_for_callers(check, way, problem, moved, before)
-    patiently(region, lambda: _prove(check, functions.alias(region), functions))
+    patiently(lambda: _prove(check, functions.alias(region), functions), unmovable)
     return {"released": region}
 
 
@@ -126,10 +128,11 @@ def _is_there(check: Check, alias: Alias) -> bool:
     return alias.version == check.version and alias.build == check.build
 
 
-def patiently(region: str, act: Callable[[], T], function: str = "minting function") -> T:
+def patiently(act: Callable[[], T], refusal: Callable[[str], refusals.Refused]) -> T:
     """Return what it returns, once it raises no `AliasError`: AWS needs some seconds to accept a new policy.
 
-    Each time, it is to read the alias again: its revision changes also with its policy. `function` is for the refusal.
+    Each time, it is to read the alias again: its revision changes also with its policy. In the end, the `refusal` is
+    raised that the error's text makes.
     """
     ends = time.monotonic() + PATIENCE
     while True:
@@ -137,7 +140,7 @@ def patiently(region: str, act: Callable[[], T], function: str = "minting functi
             return act()
         except AliasError as error:
             if time.monotonic() >= ends:
-                raise refusals.unmovable(region, str(error), function) from error
+                raise refusal(str(error)) from error
         time.sleep(PAUSE)
 
 

@@ -1,7 +1,6 @@
 """What a new version of the coordinator checks before anybody uses it: that it can read its tables and the aliases."""
 
 import os
-import time
 from functools import partial
 
 from aws_client.connection import NoResponse
@@ -11,7 +10,6 @@ from aws_client.service import ServiceError
 from global_integers_core.names import CHECK_COUNTER, DEPLOYMENTS_ALIAS, MINTING_ALIAS
 
 from . import refusals
-from .check import PATIENCE, PAUSE
 from .functions import TIMEOUT, AliasError, Functions
 from .log import write
 from .protocol import operations as op
@@ -45,24 +43,17 @@ def check_self(arn: str, version: str, build: str, carry_out: CarryOut, function
         answers = [carry_out(read(region, CHECK_COUNTER)) for region in regions]
         if answers and all(answer in (Absent.UNREACHABLE, Absent.GONE) for answer in answers):
             raise refusals.unusable(f"the {table} table of any region", answers[0].value)
-    _check_aliases(regions, functions)
+    patiently(partial(_check_aliases, regions, functions), refusals.denied)
     if version.isdigit():
         _move(arn, version, build)
     return {"checked": version or "$LATEST"}
 
 
 def _check_aliases(regions: tuple[str, ...], functions: Functions) -> None:
-    ends = time.monotonic() + PATIENCE
-    while True:
-        found = functions.aliases(regions)
-        refused = {
-            region: str(error) for region, error in found.items() if isinstance(error, AliasError) and error.denied
-        }
-        if not refused:
-            return
-        if time.monotonic() >= ends:
-            raise refusals.denied(refused)
-        time.sleep(PAUSE)  # AWS needs some seconds to accept a new policy
+    found = sorted(functions.aliases(regions).items())
+    refused = [f"{region}: {error}" for region, error in found if isinstance(error, AliasError) and error.denied]
+    if refused:
+        raise AliasError("; ".join(refused))
 
 
 def _move(arn: str, version: str, build: str) -> None:
@@ -84,6 +75,7 @@ def _move(arn: str, version: str, build: str) -> None:
         except (InvocationFailed, NoResponse, ServiceError) as error:
             raise AliasError(f"it doesn't lead to version {version} yet: {error}") from error
 
-    here = [patiently(home, partial(move, alias), "coordinator") for alias in ALIASES]
+    unmovable = partial(refusals.unmovable, home, function="coordinator")
+    here = [patiently(partial(move, alias), unmovable) for alias in ALIASES]
     if here[-1]:
-        patiently(home, reach, "coordinator")
+        patiently(reach, unmovable)

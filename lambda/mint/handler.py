@@ -46,8 +46,7 @@ def handler(event: Any, context: Any) -> Response:
         from .api.problems import error_response
 
         response = finished(error_response(error, request, sent, getattr(context, "aws_request_id", "unknown")), sent)
-    is_rest = isinstance(event, dict) and "httpMethod" in event
-    return {**response, "isBase64Encoded": False} if is_rest else response  # a REST API wants it
+    return response
 
 
 def _is_free(request: Request, sent: Received) -> bool:

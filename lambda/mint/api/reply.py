@@ -76,4 +76,5 @@ def response_with(status: HTTPStatus, media_type: str, body: str, headers: Mappi
         "statusCode": status.value,
         "headers": {"Content-Type": media_type, "Cache-Control": "no-store", **headers},
         "body": body,
+        "isBase64Encoded": False,  # a REST API wants it
     }
