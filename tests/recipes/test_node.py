@@ -133,7 +133,7 @@ def test_the_example_numbers_an_order(node: Node, signed: dict[str, str], tmp_pa
     (tmp_path / "outputs.json").write_text(json.dumps({"urls": json.loads(signed["GLOBAL_INTEGERS_URLS"])}))
     numbers = [node("mint.mts", cart, **signed).stdout for cart in ("cart-99", "cart-99", "cart-98")]
 
-    assert numbers[0].startswith("ORD-0")
+    assert re.fullmatch(r"ORD-\d{6,}\n", numbers[0])  # another recipe may have raised the floor
     assert numbers[0] == numbers[1] != numbers[2]
 
 
