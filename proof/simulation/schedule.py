@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from coordinate.protocol.model import Claim, Copy, Deploy, DesiredState, Refused, Register
 from coordinate.protocol.moves import LATEST
+from coordinate.protocol.operations import ReadHome
 from coordinate.protocol.run import Create, Delete, Grant, Run, RunResult, ScheduledRun, run
 from mint.model import CeilingReached, WentBackwards
 from pulumi import RunError
@@ -214,13 +215,17 @@ class RandomSchedule:
     def lose_region(self) -> None:
         """Lose a region's counters table."""
         there = sorted(self.world.tables.keys() & self.pulumi.tables.keys())
-        if there and self.pulumi.event and len(self.world.lost) < self.losses:
+        if there and self.world.record and len(self.world.lost) < self.losses:
             self._lose(self.random.choice(there))
 
     @event(0.5, 0.004, 0.02)
     def lose_receipts(self) -> None:
-        """Lose a receipts table. Nothing has to be done about it: only the past is forgotten."""
-        if there := sorted(region for region, name in self.world.database.tables if name == RECEIPTS):
+        """Lose a receipts table. Nothing has to be done about it: only the past is forgotten.
+
+        Not after a table of a former home: where all of these are lost, nobody knows which one the home is.
+        """
+        is_last = self.world.lost and len(self.world.homes) > 1
+        if not is_last and (there := sorted(region for region, name in self.world.database.tables if name == RECEIPTS)):
             self._lose(f"{RECEIPTS} {self.random.choice(there)}")
 
     def _lose(self, table: str) -> None:
@@ -240,9 +245,15 @@ class RandomSchedule:
 
     @event(1, 0.01)
     def lose_former_home(self) -> None:
-        """Lose a table of another home region than the present one."""
-        if others := [home for home in self.world.homes if home != self.world.home]:
+        """Lose a table of another home region than the present one, where a region knows which one that is."""
+        if self._is_known and (others := [home for home in self.world.homes if home != self.world.home]):
             self._lose_home(self.random.choice((LAYOUTS, MIRROR)), self.random.choice(others))
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether a region has on record which one is the home."""
+        reached = self.world.tables.keys() - self.world.unreachable
+        return any(isinstance(self.world.carry_out(ReadHome(region)), Claim) for region in sorted(reached))
 
     def _lose_home(self, name: str, home: str) -> None:
         world, table = self.world, at_home(name, home)
