@@ -62,9 +62,9 @@ def written(minted: Minted, accepted: str) -> tuple[str, str]:
     return media_type + charset, FORMATS[media_type](minted)
 
 
-TEXT_BROWSERS = ("Lynx/", "Links ", "w3m/", "ELinks/")
-BROWSERS = ("Mozilla/", *TEXT_BROWSERS)
-"""What the `User-Agent` of a browser begins with. Those for text run no scripts, so all that they fetch is read."""
+PLAIN_BROWSERS = ("Lynx/", "Links ", "w3m/", "ELinks/", "Dillo/", "NetSurf/")
+BROWSERS = ("Mozilla/", "Opera/", *PLAIN_BROWSERS)
+"""What the `User-Agent` of a browser begins with. In plain ones no script fetches, so all that they fetch is read."""
 
 
 def preferred(accept: str | None) -> str:
@@ -83,7 +83,7 @@ def wants_page(headers: Mapping[str, str]) -> bool:
     isn't a browser: an integer that is wasted harms less than HTML in a program. `headers` have names in lower case.
     """
     accept, agent = headers.get("accept", "*/*"), headers.get("user-agent", "")
-    if HTML not in accept.lower() and not agent.startswith(TEXT_BROWSERS):  # as of most clients
+    if HTML not in accept.lower() and not agent.startswith(PLAIN_BROWSERS):  # as of most clients
         return False
     weights = _weights(accept)
     html, others = _weight(weights, HTML), [weight for media, weight in weights.items() if media != HTML]

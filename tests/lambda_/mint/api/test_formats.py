@@ -25,42 +25,43 @@ CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,ima
 JAVA = "text/html, image/gif, image/jpeg, */*; q=0.2"
 """Of Java's `HttpURLConnection`, and with `*` before the last one, until Java 18."""
 
-PAGE: dict[str, str] = {}
-PAGE.update(
-    {"text/html": "", "TEXT/HTML;level=1": "", "text/html, application/json;q=0.9": "curl/8", "text/html;q=0.2": ""}
-)
-PAGE.update({CHROMIUM: "Mozilla/5.0 (X11)", "text/html, application/xhtml+xml, */*": "Mozilla/5.0 (MSIE)"})
-PAGE.update(
-    {"text/html, text/plain, text/sgml, */*;q=0.01": "Lynx/2.9", "text/html, text/*;q=0.5, image/*": "w3m/0.5.3"}
-)
-PAGE.update(
-    {
-        "*/*": "ELinks/0.13.2 (textmode; Linux)",
-        "text/*": "Links (2.28; Linux)",
-        "text/html,*/*": "w3m/0.5",
-        "text/html;q=0.5, text/plain": "Links (2.29; Linux)",
-        "text/html,": "",
-    }
-)
-"""`Accept` → `User-Agent`, of those who get a page without a header of Sec-Fetch."""
+OPERA = "text/html, application/xml;q=0.9, application/xhtml+xml, image/png, */*;q=0.1"
+AGENT = "text/markdown, text/html, */*"
+EWW = "text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01"
 
-MINTS: dict[str, str] = {}
-MINTS.update(
-    {"*/*": "Mozilla/5.0", "application/json, text/plain, */*": "Mozilla/5.0", "text/*": "Mozilla/5.0", "": ""}
-)
-MINTS.update({JAVA: "Java/17.0.1", JAVA.replace(" */*", " *; q=.2, */*"): "Java/1.8", CHROMIUM: "python-requests/2"})
-MINTS.update({"text/html, application/xhtml+xml, */*": "okhttp/4.12", "text/html;q=0.5, application/json": "undici"})
-MINTS.update(
-    {
-        "text/html;q=.9": "",
-        "text/html;q=0": "Mozilla/5.0",
-        "text/html;q=2": "",
-        "application/xhtml+xml": "Lynx/2.9",
-        "application/xhtml+xml, */*;q=0.5": "Mozilla/5.0",
-    }
-)
-MINTS.update({"text/html, */*": "curl/8 Mozilla/5.0"})
-NO_HTML = {accept for accept in MINTS if "text/html" not in accept} | {
+PAGE = [
+    *((accept, "") for accept in ("text/html", "TEXT/HTML;level=1", "text/html;q=0.2", "text/html,")),
+    ("text/html, application/json;q=0.9", "curl/8"),
+    *((accept, "Mozilla/5.0 (X11)") for accept in (CHROMIUM, JAVA.replace(" */*", " *; q=.2, */*"), AGENT)),
+    ("text/html, application/xhtml+xml, */*", "Mozilla/5.0 (MSIE)"),
+    (OPERA, "Opera/9.80 (J2ME/MIDP; Opera Mini/9.5/37.8069; U; en) Presto/2.12.423"),
+    ("text/html, text/plain, text/sgml, */*;q=0.01", "Lynx/2.9"),
+    ("text/html, text/*;q=0.5, image/*", "w3m/0.5.3"),
+    ("text/html,*/*", "w3m/0.5"),
+    ("text/*", "Links (2.28; Linux)"),
+    ("text/html;q=0.5, text/plain", "Links (2.29; Linux)"),
+    ("*/*", "ELinks/0.13.2 (textmode; Linux)"),
+    ("*/*", "NetSurf/3.10 (Linux)"),
+    ("text/*,image/*,*/*;q=0.2", "Dillo/3.1.1"),
+]
+"""`Accept` and `User-Agent` of those who get a page without a header of Sec-Fetch."""
+
+MINTS = [
+    *((accept, "Mozilla/5.0") for accept in ("*/*", "application/json, text/plain, */*", "text/*")),
+    *((accept, "Mozilla/5.0") for accept in ("text/html;q=0", "application/xhtml+xml, */*;q=0.5")),
+    *((accept, "") for accept in ("", "text/html;q=.9", "text/html;q=2")),
+    (JAVA, "Java/17.0.1"),
+    (JAVA.replace(" */*", " *; q=.2, */*"), "Java/1.8"),
+    (CHROMIUM, "python-requests/2"),
+    ("text/html, application/xhtml+xml, */*", "okhttp/4.12"),
+    ("text/html;q=0.5, application/json", "undici"),
+    ("application/xhtml+xml", "Lynx/2.9"),
+    ("text/html, */*", "curl/8 Mozilla/5.0"),
+    (AGENT, "Claude-User (claude-code/2.1)"),
+    ("text/markdown, text/html;q=0.9, */*;q=0.8", "node"),
+    (EWW, "URL/Emacs Emacs/29.1 (X11; x86_64-pc-linux-gnu)"),
+]
+NO_HTML = {accept for accept, _ in MINTS if "text/html" not in accept} | {
     "text/html;q=.9",
     "text/html;q=0",
     "text/html;q=2",
@@ -84,7 +85,7 @@ def test_the_best_of_what_is_accepted_is_sent(best: str, accept: str) -> None:
 
 @pytest.mark.parametrize(
     ("html", "accept", "agent"),
-    [(html, *sent) for html, rows in ((True, PAGE), (False, MINTS)) for sent in rows.items()],
+    [(html, *sent) for html, rows in ((True, PAGE), (False, MINTS)) for sent in rows],
 )
 def test_a_page_is_for_people(html: bool, accept: str, agent: str) -> None:
     headers, only = (
