@@ -81,7 +81,7 @@ def request_template(table: str, counter: str) -> str:
 #end
 #foreach($header in $input.params().header.keySet())
 #set($sent = "$header: $input.params().header.get($header)")
-#if($sent.matches('(?is)idempotency-key: .*|{prefetch}'))
+#if($sent.matches('(?is)[^:]*idempoten[^:]*: .*|{prefetch}'))
 #set($counter = '{NO_KEY}')
 #end
 #end

@@ -32,7 +32,7 @@ OTHERS = {
 }
 """Members of events of other services, and of which ones."""
 
-Query = list[tuple[str, str]]
+Query = Sequence[tuple[str, str]]
 
 
 class Problem(Exception):
@@ -144,9 +144,9 @@ def received(event: Any) -> Received:
         )
     if is_rest:
         method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")
-        query, direct = list(_pairs(event.get("multiValueQueryStringParameters"))), False
+        query, direct = list(_pairs(event, "multiValueQueryStringParameters", "queryStringParameters")), False
         headers: dict[str, str] = {}
-        for name, value in _pairs(event.get("multiValueHeaders")):  # may differ only in their case
+        for name, value in _pairs(event, "multiValueHeaders", "headers"):  # may differ only in their case
             lower = name.lower()
             headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
     else:
@@ -216,13 +216,14 @@ def request_of(received: Received, default: str) -> Request:
     return MintRequest(
         counter,
         _integer_parameter(query, "count", MAX_BLOCK),
-        idempotency_key(headers),
+        idempotency_key(headers, query),
         preferred(headers.get("accept")),
     )
 
 
-def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
-    for name, values in _mapping(lists).items():
+def _pairs(event: Mapping[str, Any], lists: str, single: str) -> Iterator[tuple[str, str]]:
+    """Yield names with their values. What stands for API Gateway elsewhere may send only one value for each name."""
+    for name, values in _mapping(event.get(lists) or event.get(single)).items():
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
             yield str(name), str(value)
 
@@ -305,17 +306,20 @@ def after_parameter(query: Query) -> str | None:
     return key
 
 
-def idempotency_key(headers: Mapping[str, str]) -> str | None:
+def idempotency_key(headers: Mapping[str, str], query: Query = ()) -> str | None:
     r"""Return the Idempotency-Key, or None without one.
 
     A key is bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \" is a quote and \\ a backslash.
     A bare key may have no comma, since repeated headers arrive joined with commas (API Gateway guide,
     "Create AWS Lambda proxy integrations for HTTP APIs", payload format 2.0, which Function URLs share).
 
-    Another key, or a second one, is refused.
+    Another key, or a second one, is refused; so is one elsewhere, such as in `X-Idempotency-Key`.
     """
     header = headers.get("idempotency-key")
     if header is None:
+        for name in (*headers, *(name for name, _ in query)):
+            if "idempoten" in name.lower():
+                raise Problem(HTTPStatus.BAD_REQUEST, f"{name[:40]!r} is not read; send the header Idempotency-Key")
         return None
     key = header.strip(" \t")  # HTTP's white space (RFC 9110, section 5.6.3)
     if re.fullmatch(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"', key):

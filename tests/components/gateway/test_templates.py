@@ -230,7 +230,8 @@ HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
     ("header", "value", "refused"),
     [
         *((header, "", True) for header in ("Idempotency-Key", "idempotency-key", "IDEMPOTENCY-KEY")),
-        *((header, "", False) for header in ("X-Idempotency-Key", "Idempotency-Keys")),
+        *((header, "", True) for header in ("X-Idempotency-Key", "Idempotency-Token")),
+        ("Accept", "idempotency-key: a", False),
         *((header, word, True) for header in HEADERS for word in ("prefetch", "prerender", "preview")),
         ("sec-purpose", "prefetch;prerender", True),
         ("x-purpose", "instant, Preview", True),

@@ -123,6 +123,26 @@ def test_headers_are_read_in_any_case(event: Make) -> None:
     assert not received(event(X_Forwarded_Proto="http")).https
 
 
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [("", {"X_Idempotency_Key": "a"}), ("", {"Idempotency_Token": "a"}), ("idempotencyKey=a", {})],
+)
+def test_a_key_that_nobody_reads_is_refused(event: Make, query: str, headers: dict[str, str]) -> None:
+    with pytest.raises(Problem, match="' is not read; send the header Idempotency-Key") as problem:
+        read(event("POST", "/", query, **headers))
+
+    assert problem.value.status == 400
+    assert read(event("POST", "/", query, **headers, Idempotency_Key="k")) == MintRequest("integers", None, "k")
+
+
+def test_single_values_are_read_where_there_are_no_lists() -> None:
+    """As of what stands for API Gateway in tests."""
+    lists = dict.fromkeys(("multiValueHeaders", "multiValueQueryStringParameters"))
+    sent = {"headers": {"Idempotency-Key": "k"}, "queryStringParameters": {"count": "3"}}
+
+    assert read(rest_event("POST") | lists | sent) == MintRequest("integers", 3, "k")
+
+
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=255))
 @example("~" * 255)
 def test_every_key_can_be_sent_quoted(key: str) -> None:
