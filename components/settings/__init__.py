@@ -238,8 +238,8 @@ PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 def _reread(file: Path, project: str) -> Iterator[str]:
     """Yield what YAML reads as another number than a person: 0777 is 511, 1_000 is 1000, 1:30 is 90 to some readers.
 
-    Pulumi passes on what it has read. So this looks into the stack's file, which is in the working folder unless
-    another one was named.
+    Pulumi passes on what it has read, and nothing that isn't below `config`. So this looks into the stack's file, which
+    is in the working folder unless another one was named.
     """
     try:
         root = cast("Any", yaml).compose(file.read_text(encoding="utf-8"), yaml.SafeLoader)
@@ -248,15 +248,19 @@ def _reread(file: Path, project: str) -> Iterator[str]:
     entries: list[tuple[str, Any]] = [("", root)]
     while entries:
         path, node = entries.pop(0)
+        setting = path.removeprefix("config.").removeprefix(f"{project}:")
         if isinstance(node, yaml.MappingNode):
-            entries += [(f"{path}.{key.value}".strip("."), value) for key, value in node.value]
+            for key, value in node.value:
+                entries += [(path, key), (f"{path}.{key.value}".strip("."), value)]
         elif isinstance(node, yaml.SequenceNode):
             entries += [(path, value) for value in node.value]
-        elif node.style or not path.startswith(f"config.{project}:"):
+        elif not path and node.value.startswith(f"{project}:"):
+            yield f"{node.value.partition(':')[2]}: nothing reads it here; write it below `config`, indented"
+        elif node.style or not path.startswith("config.") or ":" in setting.partition(".")[0]:
             continue
         elif NUMBER.fullmatch(node.value) and not PLAIN.fullmatch(node.value):
             wanted = "write what you mean in digits only, or a name in quotes"
-            yield f"{path.partition(':')[2]}: YAML reads {node.value} as {_read(node.value)}; {wanted}"
+            yield f"{setting}: YAML reads {node.value} as {_read(node.value)}; {wanted}"
 
 
 def _read(word: str) -> str:

@@ -158,6 +158,10 @@ def test_other_namespaces_are_left_alone(key: str) -> None:
             "counters: [2026-13-01, 3d, 0x, '0777', 0o1__7]",
             ["counters: YAML reads 2026-13-01 as something else", "counters: YAML reads 0o1__7 as something else"],
         ),
+        ("floors: {0123: 5, 1_000: 5, 2026: 5}", ["floors: YAML reads 0123 as 83", "floors: YAML reads 1_000 as 1000"]),
+        ("window: 9\n  floors: {integers: 0777}", ["floors.integers: YAML reads 0777 as 511"]),
+        ("x: &x {a: 013}\n  floors: {<<: *x}", ["x.a: YAML reads 013 as 11", "floors.<<.a: YAML reads 013 as 11"]),
+        ("counters: [integers, 72225e2]", ["counters: YAML reads 72225e2 as something else"]),
         ("alarms: {latency: 1.50}", []),
         ('counters: [2026, "0777"]\n  other:floors: 0777\n  aws:x: 1_0', []),
         ("window: [", []),
@@ -171,6 +175,12 @@ def test_what_yaml_reads_as_another_number_is_refused(
     rest = "; write what you mean in digits only, or a name in quotes"
     *found, window = refusals(config(HOME) | {f"{PROJECT}:window": "0"})
     assert (found, window[:6]) == ([each + rest for each in read], "window")
+
+
+def test_a_setting_that_is_not_below_config_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text(f"config: {{}}\n{PROJECT}:floors: {{integers: 5}}\n")
+    assert refusals(config(HOME)) == ["floors: nothing reads it here; write it below `config`, indented"]
 
 
 def test_a_name_of_digits_may_be_stored_as_a_number() -> None:
