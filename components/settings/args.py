@@ -40,9 +40,13 @@ LOG_RETENTION_DAYS = (
 )  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy."""
 
-ORIGIN = re.compile(r"\*|(?=.{1,253}\Z)([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
-"""An origin as a browser or an app sends it (Fetch standard, "Origin header"), or every one. Apps have schemes of their
-own, like `capacitor://localhost`. Lambda API reference, Cors: up to 253 characters."""
+ORIGIN = re.compile(
+    r"\*|(?=.{1,253}\Z)(https?://([a-z0-9._-]+|\[[0-9a-f:]+\])|(?!https?:)[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]*)"
+    r"(:[0-9]{1,5})?"
+)
+"""An origin as a browser or an app sends it (Fetch standard, "Origin header"), or every one. Apps and extensions have
+schemes of their own, like `capacitor://localhost`; their hosts may have capitals, or be empty (`file://`). Lambda API
+reference, Cors: up to 253 characters."""
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 

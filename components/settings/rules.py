@@ -155,13 +155,16 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 def check_origins(settings: Settings, findings: Findings) -> None:
     """Check that origins are as browsers send them. Another spelling would allow nobody, and nobody would say so."""
     for origin in settings.cors_origins:
-        scheme, _, rest = origin.lower().rstrip("/").partition("://")
-        sent = f"{scheme}://{rest.removesuffix(DEFAULT_PORTS.get(scheme, '/'))}"
+        scheme, colon, host = origin.partition("://")
+        if port := DEFAULT_PORTS.get(scheme.lower()):
+            host = host.lower().rstrip("/").removesuffix(port)
+        sent = scheme.lower() + colon + host.rstrip("/")
         if origin not in (sent, ALL) and ORIGIN.fullmatch(sent):
             slash = ", without the slash" if origin.endswith("/") else ""
             findings.wrong("cors_origins", origin, f"is not what a browser sends; write {sent!r}{slash}")
         elif not ORIGIN.fullmatch(origin):
-            findings.wrong("cors_origins", origin, "is not an origin like https://shop.example, nor *")
+            how = "" if origin.isascii() else "; a browser sends the host in ASCII, like https://xn--bcher-kva.example"
+            findings.wrong("cors_origins", origin, f"is not an origin like https://shop.example, nor *{how}")
 
 
 def within(domain: str, zone: str) -> bool:

@@ -87,6 +87,7 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
         {"domain": DOMAIN, "hostedZone": "Z123", "functionUrls": False},
         {"domain": DOMAIN, "corsOrigins": ["https://shop.example"]},
         {"corsOrigins": ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "app://obsidian.md"]},
+        {"corsOrigins": ["capacitor://", "file://", "safari-web-extension://140BB581-A2C0", "https://localhost"]},
         {"corsOrigins": ["chrome-extension://abcdefghijklmnop", "http://localhost:8080", "http://[::1]:3000", "*"]},
         {"domain": DOMAIN, "corsOrigins": ["https://shop.example"], "functionUrls": False, "authorization": "NONE"},
         {"domain": "", "hostedZone": ""},
