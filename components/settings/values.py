@@ -64,8 +64,8 @@ def checked(args: GlobalIntegersArgs, findings: Findings) -> Iterator[tuple[str,
         outputs = list(_outputs(name, passed)) if values_only else []
         for path in outputs:
             findings.add(path, NOT_LATER)
-        check = _CHECKS[kind(name)]
-        value = None if outputs else passed if is_later(passed) else check(name, passed, allowed, findings)
+        check = _known_later if is_later(passed) else _CHECKS[kind(name)]
+        value = None if outputs else check(name, passed, allowed, findings)
         default = tuple(allowed.default) if kind(name) is Sequence else allowed.default
         yield name, default if value is None else value
 
@@ -172,9 +172,29 @@ def _object(name: str, value: object, allowed: Range, findings: Findings) -> dic
         return None
     entries = cast("Mapping[object, Any]", value)
     for key in entries:
-        if not isinstance(key, str):
+        if is_later(key):
+            findings.add(name, NOT_LATER)
+        elif not isinstance(key, str):
             findings.wrong(name, key, "is not a string; put it in quotes")
-    return {key: entry for key, entry in entries.items() if isinstance(key, str)}
+    return {
+        key: _known_later(f"{name}.{key}", entry, allowed, findings) if is_later(entry) else entry
+        for key, entry in entries.items()
+        if isinstance(key, str)
+    }
+
+
+def _known_later(name: str, value: Any, _: Range, findings: Findings) -> pulumi.Output[str]:
+    """Return an output that fails if it has no value once it is known: another stack may have no such output."""
+
+    def known(text: object) -> str:
+        if not isinstance(text, str) or not text:
+            setting, dot, entry = name.partition(".")
+            raise pulumi.RunError(
+                f"{findings.key(setting)}{dot}{entry}: the output's value is {text!r}, and not an ARN"
+            )
+        return text
+
+    return pulumi.Output.from_input(value).apply(known)
 
 
 _CHECKS: Mapping[type, Callable[[str, object, Range, Findings], Any]] = {

@@ -114,6 +114,7 @@ def test_an_output_that_decides_which_resources_exist_is_refused_by_name() -> No
             "alarm_emails": [later],
             "alarm_topics": later,
             "memory_size": later,
+            "kms_keys": {later: "arn"},
         }
         GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", **asked, **more))
 
@@ -127,11 +128,28 @@ def test_an_output_that_decides_which_resources_exist_is_refused_by_name() -> No
         "counters",
         "domain",
         "floors.integers",
+        "kms_keys",
         "memory_size",
         "regions",
     ]
     assert (refused, deployment.resources) == (wanted, [])
     assert "object at 0x" not in str(error)
+
+
+@pytest.mark.parametrize("value", [None, "", 5])
+@pytest.mark.parametrize("setting", ["kms_keys.us-east-1", "alarm_topics.us-east-1", "permissions_boundary"])
+def test_an_output_without_a_value_is_refused_once_it_is_known(setting: str, value: Any) -> None:
+    """So is that of another stack which has no such output. Otherwise, there would be no key, and nobody would know."""
+
+    def program() -> None:
+        name, _, entry = setting.partition(".")
+        later: Any = pulumi.Output.from_input(value)
+        asked: dict[str, Any] = {name: {entry: later} if entry else later}
+        GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1"], **asked))
+
+    error, _ = deploy_badly({}, program=program)
+
+    assert f"{setting}: the output's value is {value!r}, and not an ARN" in str(error)
 
 
 @pytest.mark.slow
