@@ -193,10 +193,15 @@ def args_of_stack() -> GlobalIntegersArgs:
     return args
 
 
+DIGITS = re.compile(r"0|[1-9][0-9]{0,17}")
+"""An integer, as a number or as a string."""
+
+
 def _decoded(name: str, text: str | None) -> Any:
     """Return a value of the setting's type, or the text itself if it is of another.
 
-    A name of digits only is a string in a list, too: `pulumi config set --path counters[1] 2026` stores a number.
+    A name of digits only is a string in a list, too: `pulumi config set --path counters[1] 2026` stores a number. And
+    `pulumi config set-all --path` has stored the integers in objects as strings.
     """
     if text is None:
         return None
@@ -211,7 +216,10 @@ def _decoded(name: str, text: str | None) -> Any:
         return text
     if of is Sequence and isinstance(parsed, list):
         return [str(entry) if type(entry) is int else entry for entry in cast("list[Any]", parsed)]
-    return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
+    if of is Mapping and isinstance(parsed, dict):
+        entries = cast("dict[str, Any]", parsed).items()
+        return {key: int(entry) if DIGITS.fullmatch(str(entry)) else entry for key, entry in entries}
+    return text
 
 
 def _unread_keys(project: str, known: set[str]) -> Iterable[str]:

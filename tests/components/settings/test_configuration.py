@@ -1,5 +1,6 @@
 """`Pulumi.yaml` tells users (and the engine) the settings and their defaults; the program must agree."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -185,6 +186,15 @@ def test_a_setting_that_is_not_below_config_is_refused(tmp_path: Path, monkeypat
 
 def test_a_name_of_digits_may_be_stored_as_a_number() -> None:
     assert settings(config(HOME) | {f"{PROJECT}:counters": '["integers", 2026]'}).counters == ("integers", "2026")
+
+
+@pytest.mark.parametrize(("stored", "read"), [("5000000", 5_000_000), ("0777", None), ("5e6", None), ("5.0", None)])
+def test_an_integer_may_be_stored_as_a_string(stored: str, read: int | None) -> None:
+    asked = config(HOME) | {f"{PROJECT}:floors": json.dumps({"integers": stored})}
+    if read is None:
+        assert refusals(asked)[0].startswith(f"floors.integers: '{stored}' is not an integer")
+    else:
+        assert settings(asked).floors == {"integers": read}
 
 
 def test_a_setting_in_another_namespace_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
