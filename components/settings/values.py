@@ -1,6 +1,7 @@
 """Checks the value of each setting by the table of `args.py`, and collects what is wrong."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import isawaitable
@@ -149,9 +150,9 @@ def _list(name: str, value: object, allowed: Range, findings: Findings) -> tuple
     if not entries and allowed.needed:
         findings.add(name, f"the list is empty; {allowed.needed}: {how}")
     strings = tuple(map(str, entries))
-    for string in dict.fromkeys(strings):
-        if strings.count(string) > 1:
-            findings.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
+    for string, times in Counter(strings).items():
+        if times > 1:
+            findings.wrong(name, string, f"is listed {times} times; each may be listed once")
         _check_pattern(name, string, allowed, findings)
     return strings
 
