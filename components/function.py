@@ -66,6 +66,7 @@ class PythonFunction(pulumi.ComponentResource):
         roles: Roles,
         function_name: str,
         role_name: str,
+        description: str,
         handler: str,
         code: pulumi.AssetArchive,
         environment: Mapping[str, str],
@@ -89,9 +90,10 @@ class PythonFunction(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.code = version_in(code)
-        described = [RUNTIME, handler, self.code, memory_size, timeout, LOG_LEVEL]
+        described = [RUNTIME, description, handler, self.code, memory_size, timeout, LOG_LEVEL]
         self.build = _digest([*described, dict(environment)])[:12]
-        self.role = role(f"{name}-role", role_name, "lambda.amazonaws.com", roles, above)
+        may = f"What {function_name} may do in {region}."
+        self.role = role(f"{name}-role", role_name, may, "lambda.amazonaws.com", roles, above)
         own_environment = {**own_environment, "ROLE": self.role.unique_id}
         self._document = pulumi.Output.all(logs.arn, statements, kms_key).apply(
             lambda known: policy(
@@ -113,6 +115,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.function = aws.lambda_.Function(
             f"{name}-function",
             name=function_name,
+            description=description,
             region=region,
             role=self.role.arn,
             runtime=RUNTIME,
@@ -245,7 +248,9 @@ def trusting(service: str) -> str:
     return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
 
 
-def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Resource) -> aws.iam.Role:
+def role(
+    resource: str, name: str, description: str, service: str, roles: Roles, parent: pulumi.Resource
+) -> aws.iam.Role:
     """Register a role as a child of `parent`, for a service like `lambda.amazonaws.com`.
 
     Later changes of name and path are ignored: they would replace the role, and a function whose role is deleted stops.
@@ -254,6 +259,7 @@ def role(resource: str, name: str, service: str, roles: Roles, parent: pulumi.Re
     return aws.iam.Role(
         resource,
         name=name,
+        description=description,
         path=None if roles.path == "/" else roles.path,
         permissions_boundary=roles.permissions_boundary,
         assume_role_policy=trusting(service),

@@ -94,6 +94,7 @@ class RegionalCounter(pulumi.ComponentResource):
             roles=args.roles,
             function_name=names.mint_function,
             role_name=names.mint_role(region.name),
+            description="Mints integers.",
             handler="mint.handler.handler",
             code=args.code,
             environment=args.environment,

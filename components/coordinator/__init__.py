@@ -158,6 +158,7 @@ class Coordinator(pulumi.ComponentResource):
             roles=args.roles,
             function_name=names.coordinate_function,
             role_name=names.coordinate_role(home),
+            description="Gives each counter its layout of regions, and repairs what it can.",
             handler="coordinate.handler.handler",
             code=archive("coordinate", "aws_client"),
             environment={

@@ -24,6 +24,8 @@ from .capacity import Capacity
 
 HEALTH = "/-/health"
 
+DESCRIPTION = "Mints integers at the host names of the domain."
+
 
 class DomainApi(pulumi.ComponentResource):
     """An HTTP API where everyone may call, a REST API where callers sign (see above).
@@ -73,6 +75,7 @@ class DomainApi(pulumi.ComponentResource):
         api = aws.apigatewayv2.Api(
             f"{name}-http",
             name=self._api_name,
+            description=DESCRIPTION,
             region=region,
             protocol_type="HTTP",
             disable_execute_api_endpoint=True,
@@ -129,6 +132,7 @@ class DomainApi(pulumi.ComponentResource):
         api = aws.apigateway.RestApi(
             f"{name}-rest",
             name=api_name,
+            description=DESCRIPTION,
             region=region,
             body=body,
             disable_execute_api_endpoint=True,

@@ -47,7 +47,8 @@ class Gateway(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
 
         above = opts.parent or self  # it is in no region, so it stays in Pulumi's state where a lost region doesn't
-        self.role = role(f"{name}-role", names.gateway_role(region.name), "apigateway.amazonaws.com", roles, above)
+        may = f"What {names.gateway_api} may do in {region.name}."
+        self.role = role(f"{name}-role", names.gateway_role(region.name), may, "apigateway.amazonaws.com", roles, above)
         allowed = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,
@@ -65,6 +66,7 @@ class Gateway(pulumi.ComponentResource):
         api = aws.apigateway.RestApi(
             f"{name}-api",
             name=names.gateway_api,
+            description="Mints integers without a function.",
             region=region.name,
             body=body,
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),

@@ -100,7 +100,7 @@ KINDS: dict[str, Kind] = {
         ("name",),
         create=Call(
             "create_role",
-            "Path",
+            "Description Path",
             RoleName="name",
             AssumeRolePolicyDocument="assumeRolePolicy",
         ),

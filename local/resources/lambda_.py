@@ -26,7 +26,7 @@ SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
 
 SETTINGS = Call(
     "update_function_configuration",
-    "Role Runtime Handler LoggingConfig",
+    "Description Role Runtime Handler LoggingConfig",
     FunctionName="name",
     MemorySize=lambda inputs: inputs.get("memorySize", 128),
     Timeout=lambda inputs: inputs.get("timeout", 3),
