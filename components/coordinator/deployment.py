@@ -17,7 +17,7 @@ from global_integers_core.names import CHECK_COUNTER, NAMED
 from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, regions_of
 
 from ..names import ResourceNames
-from ..settings import SettingsError
+from ..settings import NOT_IN_PROJECT_NAMESPACE, SettingsError
 from ..settings.values import canonical
 
 T = TypeVar("T")
@@ -279,10 +279,11 @@ def unchanged_name(name: str, expected: str) -> str:
     """Return the layouts table's name, or fail if another prefix makes another of it (`expected`)."""
     if name != expected:
         first, now = name.removesuffix("-layouts"), expected.removesuffix("-layouts")
+        of_stack = now == f"{pulumi.get_project()}-{pulumi.get_stack()}"  # which can't set a prefix
         raise SettingsError(
-            f"prefix: this stack is deployed as {first!r} and can't be renamed to {now!r}, because that would replace "
-            "its tables; give the project and the stack their old names again (`pulumi stack rename`), or set the "
-            f"argument prefix={first!r}"
+            f"{NOT_IN_PROJECT_NAMESPACE['prefix'] if of_stack else 'prefix'}: this stack is deployed as {first!r} and "
+            f"can't be renamed to {now!r}, because that would replace its tables; give the project and the stack their "
+            f"old names again (`pulumi stack rename`){'' if of_stack else f', or set the argument prefix={first!r}'}"
         )
     return name
 
@@ -374,8 +375,8 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], read: R
     gone = [table for table, item in items[region].items() if item is GONE]
     if gone and region != home:
         raise pulumi.RunError(
-            f"{gone[0]} in {region} is gone. To move the home region to {home}, set aws:region to {region} once more "
-            "and run `pulumi up --refresh`, which recreates the table"
+            f"{gone[0]} in {region} is gone. Before the home region moves to {home}, deploy with {region} as the home "
+            "region once more, by `pulumi up --refresh`, which recreates the table"
         )
     return FormerHome(region, found[region])
 

@@ -104,8 +104,14 @@ def check_prefix(settings: Settings, findings: Findings) -> None:
     prefix = settings.prefix
     if not prefix:  # it was given, and has been reported
         return
+    # A stack can't set it: it is made of the names of the project and the stack.
+    how = (
+        "the argument `prefix`"
+        if findings.key("prefix") == "prefix"
+        else "`pulumi stack init`, or `name` in Pulumi.yaml"
+    )
     instead = (
-        "; choose another name before the first deployment, with `pulumi stack init` or the argument `prefix`: "
+        f"; choose another name before the first deployment, with {how}: "
         "a deployed stack can't be renamed, because that would replace its tables"
     )
     if not PREFIX.fullmatch(prefix):

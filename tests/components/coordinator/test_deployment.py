@@ -10,6 +10,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from components import GlobalIntegers, GlobalIntegersArgs
 from components.coordinator.deployment import (
     ANSWERED,
     ASKS,
@@ -215,9 +216,8 @@ OLD = recorded({key: value for key, value in STOOD.items() if key != "recovery"}
 BROKEN = {**recorded(STOOD), "report": {"S": "{"}}
 OF_BEFORE = "can't be read: an attribute is missing or wrong. If a version before 1.0.0 wrote it, deploy a new stack"
 RENAMED = (
-    "prefix: this stack is deployed as 'global-integers-before' and can't be renamed to 'global-integers-test', "
-    "because that would replace its tables; give the project and the stack their old names again (`pulumi stack "
-    "rename`), or set the argument prefix='global-integers-before'"
+    "this stack is deployed as 'global-integers-before' and can't be renamed to 'global-integers-test{}', because that "
+    "would replace its tables; give the project and the stack their old names again (`pulumi stack rename`)"
 )
 
 
@@ -235,7 +235,7 @@ RENAMED = (
         ({"record": OLD}, f"the deployment record in {PREFIX}-layouts {OF_BEFORE}"),
         ({"copy": OLD}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
         ({"copy": BROKEN}, f"the deployment record in {PREFIX}-mirror {OF_BEFORE}"),
-        ({"named": f"{PROJECT}-before"}, RENAMED),
+        ({"named": f"{PROJECT}-before"}, f"<project>-<stack>: {RENAMED.format('')}"),
     ],
 )
 def test_what_would_go_wrong_is_refused(state: dict[str, Any], message: str, preview: bool) -> None:
@@ -243,8 +243,19 @@ def test_what_would_go_wrong_is_refused(state: dict[str, Any], message: str, pre
 
     assert isinstance(error, pulumi.RunError)
     assert str(error).startswith(message)
+    assert "prefix" not in str(error), "a stack has no such setting"
     assert deployment.reconciling() == []
     assert deployment.of(FUNCTION) == [], "no function changes, nor looks for tables of the new name"
+
+
+def test_another_component_is_told_of_its_prefix() -> None:
+    def program() -> None:
+        GlobalIntegers("integers", GlobalIntegersArgs(HOME, [HOME]))
+
+    error, deployment = deploy_badly({}, program=program, aws=Aws(named=f"{PROJECT}-before"))
+
+    assert str(error) == f"prefix: {RENAMED.format('-integers')}, or set the argument prefix='{PROJECT}-before'"
+    assert deployment.of(FUNCTION) == []
 
 
 def test_nothing_is_replaced_before_another_name_is_refused() -> None:

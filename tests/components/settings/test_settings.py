@@ -139,6 +139,17 @@ def test_a_stacks_name_leaves_room_for_the_longest_role(role: str) -> None:
     assert f"with these regions at most {room} are possible" in line
     assert "before the first deployment, with `pulumi stack init`" in line, "`pulumi stack rename` replaces every table"
     assert "rename " not in line
+    assert "argument" not in line, "the component has `prefix`, a stack doesn't"
+
+
+def test_a_stack_of_another_alphabet_is_told_what_it_can_do() -> None:
+    (line,) = refusals(config(HOME), stack="prod.eu")
+
+    assert line == (
+        f"<project>-<stack>: '{PROJECT}-prod.eu' may hold letters, digits, - and _ only, as a Lambda function's name; "
+        "choose another name before the first deployment, with `pulumi stack init`, or `name` in Pulumi.yaml: a "
+        "deployed stack can't be renamed, because that would replace its tables"
+    )
 
 
 def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
