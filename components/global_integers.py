@@ -17,6 +17,7 @@ from .function import archive
 from .gateway import Gateway
 from .monitoring import Monitoring, budget
 from .monitoring.stack_metrics import StackMetrics
+from .provider import check_provider, tagging
 from .region import RegionalAlias, RegionalCounter, RegionalCounterArgs
 from .settings import SettingsError, desired_state_of, settings_of
 from .settings.args import GlobalIntegersArgs, Settings, minting_environment
@@ -59,11 +60,15 @@ class GlobalIntegers(pulumi.ComponentResource):
         """Deploy. A program in another language hands over a dict as `args`.
 
         Raises:
-            SettingsError: with every wrong setting, its value and what is allowed.
+            SettingsError: with every wrong setting, its value and what is allowed; or the provider that it was given is
+                for another region than `home`.
         """
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
         settings = _settings(args, prefix)
+        tagged = pulumi.ResourceOptions(transformations=[tagging(settings.tags)])
+        opts = pulumi.ResourceOptions.merge(tagged, opts)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
+        check_provider(settings.home, self)
         child = pulumi.ResourceOptions(parent=self)
         former = former_home(settings.names, settings.home, settings.deployed, item_reader(settings.names, self))
         if former and settings.kms_keys and former.region not in settings.kms_keys:

@@ -87,6 +87,8 @@ class Mocks(pulumi.runtime.Mocks):
         self._zones = zones or {}
         self._ours: list[re.Pattern[str]] = []
         """What the names of the components' resources begin with."""
+        self._regions: dict[str, str] = {}
+        """The regions of the program's providers, by name."""
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         """Return a resource's id and outputs. Pulumi calls this."""
@@ -95,6 +97,8 @@ class Mocks(pulumi.runtime.Mocks):
         if args.typ.startswith(OURS):
             self._ours.append(re.compile(re.escape(f"{args.name}-") + (OF_THE_WHOLE if args.typ == WHOLE else "")))
             return "", inputs
+        if args.typ == "pulumi:providers:aws" and "region" in inputs:
+            self._regions[args.name] = inputs["region"]
         if not any(ours.match(args.name) for ours in self._ours):
             if self._others is not None:
                 return cast("Any", self._others.new_resource(args))
@@ -112,6 +116,9 @@ class Mocks(pulumi.runtime.Mocks):
         asked = cast("dict[str, Any]", args.args)
         if args.token == "aws:dynamodb/getTableItem:getTableItem" and json.loads(asked["key"]) in OUR_KEYS:  # noqa: S105
             return _failed(f"reading DynamoDB Table Item ({asked['tableName']}|{asked['key']}): empty result")
+        provider = args.provider.rpartition("::")[0].rpartition("::")[2]  # of its URN and id
+        if args.token == "aws:index/getRegion:getRegion" and provider in self._regions:  # noqa: S105 (likewise)
+            return {"region": self._regions[provider]}
         if args.token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             return self._zone(asked)
         return {} if self._others is None else cast("Any", self._others.call(args))

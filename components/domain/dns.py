@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from ..settings import SettingsError
-from ..settings.rules import ZONE_ID, within
+from ..settings.rules import NAME_TAG, ZONE_ID, within
 from .api import HEALTH
 
 
@@ -96,7 +96,7 @@ def health_checks(
             enable_sni=True,
             request_interval=INTERVAL,
             failure_threshold=FAILURES,
-            tags={"Name": check},
+            tags={NAME_TAG: check},
             opts=pulumi.ResourceOptions(parent=parent),
         )
         for region, check in called.items()

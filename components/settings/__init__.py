@@ -19,7 +19,7 @@ from global_integers_core.names import CHECK_COUNTER, MAX_BLOCK, camel
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
-from .rules import CHECKS, callers, thresholds
+from .rules import CHECKS, callers, tags, thresholds
 from .values import Findings, canonical, checked, kind, unknown_setting, whole
 
 PUBLIC_BLOCK = 100
@@ -67,6 +67,7 @@ def settings_of(
         alarms=thresholds(settings),
         waves=waves(settings, findings),
         callers=callers(settings, findings),
+        tags=tags(settings, findings),
     )
     known = list(map(findings.key, SETTINGS))
     findings.errors += [unknown_setting(name, known) for name in passed if name not in SETTINGS]

@@ -207,6 +207,11 @@ class GlobalIntegersArgs:
     )
     """Region → ARN of the [KMS key](permissions.md#keys) that encrypts what is stored there. All regions have one, the
     home region included, or none."""
+    tags: Setting[Mapping[str, pulumi.Input[str]]] = setting(
+        {}, wanted="keys and values", later=True, example={"team": "shop"}
+    )
+    """Key → value: [tags](permissions.md#tags) of all resources. `global-integers` is `<project>-<stack>`, unless it is
+    one of them."""
     budget: Setting[int] = setting(0, least=0, most=1_000_000)
     """US dollars a month for the services used here, in these regions, up to 1000000; 0 is none. `alarmEmails` (up to
     10 of 50 characters) are notified at 80 and 100 percent."""
@@ -241,7 +246,8 @@ class Settings(GlobalIntegersArgs):
     """A deployment's settings. Only `settings_of` creates them, so they are always valid.
 
     Lists are tuples. What depends on several settings is resolved: `alarms` has the threshold of every alarm, `waves`
-    has every region, `max_block` is that of every request, and `reserved_concurrency` is as Lambda takes it.
+    has every region, `tags` has that of the stack, `max_block` is that of every request, and `reserved_concurrency` is
+    as Lambda takes it.
     """
 
     @property

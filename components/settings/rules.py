@@ -3,7 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
+from unicodedata import category
+
+import pulumi
 
 from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER
 from global_integers_core.names import COUNTER_NAME, LOSS_ID, RESERVED, reserved
@@ -254,6 +257,63 @@ def check_keys(settings: Settings, findings: Findings) -> None:
         findings.add(
             "kms_keys", f"{', '.join(missing)}: has no key; either no region has one or all have, the home region too"
         )
+
+
+STACK_TAG = "global-integers"
+"""The key of the tag whose value is the prefix of the stack, unless the settings have another one."""
+
+MAX_TAG_KEY, MAX_TAG_VALUE = 128, 256
+
+MAX_TAGS = 50
+"""For any resource ("Tag naming limits and requirements" in the guide on tagging)."""
+
+MAX_TAGS_OF_CHECK = 10
+"""For a health check (Route 53 API reference, ChangeTagsForResource)."""
+
+NAME_TAG = "Name"
+"""The key of a tag that each health check has of its own."""
+
+SYMBOLS = "+-=._:/@"
+"""What tags may hold beside letters, digits and spaces of all languages (IAM API reference, Tag)."""
+
+
+def tags(settings: Settings, findings: Findings) -> dict[str, pulumi.Input[str]]:
+    """Return the tags of every resource: those that are given, and the stack's own."""
+    found: dict[str, pulumi.Input[str]] = {STACK_TAG: settings.prefix}
+    for key, entry in settings.tags.items():
+        number = whole(entry)  # `pulumi config set --path tags.cost-center 4711` stores a number
+        value: Any = entry if number is None else str(number)
+        found[key] = value
+        _check_tag("tags", "a key", key, 1, MAX_TAG_KEY, findings)
+        if value is None:
+            findings.add(f"tags.{key}", 'has no value; write "" for an empty one')
+        elif isinstance(value, str):
+            _check_tag(f"tags.{key}", "a value", value, 0, MAX_TAG_VALUE, findings)
+        elif not is_later(value):
+            quotes = "; put it in quotes" if isinstance(value, bool | float) else ""
+            findings.wrong(f"tags.{key}", value, f"is not a string{quotes}")
+    alike: dict[str, list[str]] = {}
+    for key in found:
+        alike.setdefault(key.lower(), []).append(key)
+    for keys in alike.values():
+        if len(keys) > 1:
+            same = " and ".join(map(repr, keys))
+            findings.add("tags", f"{same} differ only in case, so a role can't have both; write {keys[0]!r} only")
+    what, most = ("a health check", MAX_TAGS_OF_CHECK) if settings.hosted_zone else ("a resource", MAX_TAGS)
+    if (count := len({NAME_TAG, *found})) > most:
+        findings.add("tags", f"{count} with {STACK_TAG!r} and {NAME_TAG!r}; {what} may have at most {most}")
+    return found
+
+
+def _check_tag(name: str, what: str, text: str, least: int, most: int, findings: Findings) -> None:
+    if not least <= len(text) <= most:
+        findings.wrong(name, text, f"has {len(text)} characters; {what} has {least} to {most}")
+    if text.lower().startswith("aws:"):
+        findings.wrong(name, text, "begins with aws:, which is for AWS only")
+    others = [each for each in dict.fromkeys(text) if each not in SYMBOLS and category(each)[0] not in "LNZ"]
+    if others:
+        listed, allowed = " ".join(map(repr, others)), " ".join(SYMBOLS)
+        findings.wrong(name, text, f"has {listed}; letters, digits, spaces and {allowed} are allowed")
 
 
 def check_budget(settings: Settings, findings: Findings) -> None:

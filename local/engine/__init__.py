@@ -68,6 +68,8 @@ class Engine:
         """
         if not resource.custom:
             return "", resource.inputs
+        # Tags aren't set here, so a change of tags is none.
+        resource = replace(resource, inputs={key: value for key, value in resource.inputs.items() if key != "tags"})
         kind = KINDS.get(resource.type)
         if kind is None:
             raise LocalError(

@@ -47,6 +47,7 @@ OTHER: dict[str, Any] = {
     "iamPath": "/shop/",
     "permissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
     "kmsKeys": {HOME: f"arn:aws:kms:{HOME}:123456789012:key/7d1e"},
+    "tags": {"team": "shop"},
     "budget": 50,
     "corsOrigins": ["https://shop.example"],
     "apiGatewayRate": 50,
