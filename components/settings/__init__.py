@@ -132,7 +132,7 @@ def _check_room(settings: Settings, findings: Findings) -> None:
             "counters",
             f"{counters:,} counters; the first {room:,} of these names fit into the record of the deployment and the "
             "coordinator's reply. Create the others without a deployment: they are not a setting, and as many as you "
-            "like (docs/tasks.md#create-a-counter)",
+            "like (docs/tasks.md#create-a-counter-without-a-deployment)",
         )
 
 

@@ -21,7 +21,10 @@ from mint.api.request import DEFAULT_LIMIT, MAX_LIMIT
 from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, capacity
 from components.domain.dns import FAILURES, INTERVAL, ISSUED_WITHIN
 from components.function import RUNTIME
+from components.names import ResourceNames
 from components.settings import PUBLIC_BLOCK, PUBLIC_CONCURRENCY
+from components.settings.aws_regions import PARTITION, partitions
+from components.settings.rules import MAX_TAGS, MAX_TAGS_OF_CHECK, STACK_TAG
 from global_integers_core.lattice import least_distance
 from global_integers_core.names import MAX_BLOCK
 from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
@@ -34,6 +37,11 @@ from tools.generated import spelt
 DEFAULTS: dict[str, Any] = {
     key: entry.get("default") for key, entry in yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"].items()
 }
+ROOMS = [
+    ResourceNames("").room(region, [region], gateway=True)
+    for region, partition in partitions().items()
+    if partition == PARTITION
+]
 WINDOW = DEFAULTS["window"]
 DISTANCE = least_distance(WINDOW)
 MINUTES = spelt(DEFAULTS["scheduleMinutes"])
@@ -45,6 +53,9 @@ SIGNED, PUBLIC, SIGNED_100, PUBLIC_100 = (
 
 STATED = [
     ("api.md", f"`{DEFAULTS['authorization']}` (the default)"),
+    ("permissions.md", f"has `{STACK_TAG}: <project>-<stack>`"),
+    ("permissions.md", f"may have {MAX_TAGS} tags, and a health check (with `hostedZone`) {MAX_TAGS_OF_CHECK}:"),
+    ("settings.md", f"{min(ROOMS)} to {max(ROOMS)} characters at most, depending on the regions"),
     ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
     ("api.md", f"`?limit=` at a time (1 to {MAX_LIMIT}, default {DEFAULT_LIMIT})"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),

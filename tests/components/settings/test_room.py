@@ -78,7 +78,7 @@ def stored(record: DeploymentRecord) -> int:
 def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int) -> None:
     line = refused(regions, named(8000, length))
     assert line.startswith("counters: 8,000 counters; the first ")
-    assert "docs/tasks.md#create-a-counter" in line
+    assert "docs/tasks.md#create-a-counter-without-a-deployment" in line
     most = int(line.split("the first ")[1].split()[0].replace(",", ""))
     assert refused(regions, named(most + 1, length)).startswith(
         f"counters: {most + 1:,} counters; the first {most:,} of"
