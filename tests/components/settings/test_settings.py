@@ -91,6 +91,10 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
         {"corsOrigins": ["chrome-extension://abcdefghijklmnop", "http://localhost:8080", "http://[::1]:3000", "*"]},
         {"domain": DOMAIN, "corsOrigins": ["https://shop.example"], "functionUrls": False, "authorization": "NONE"},
         {"domain": "", "hostedZone": ""},
+        {"tags": {"k" * 128: "v" * 256, "Kostenstelle für Büro": "", "a+b-c=d._:/@": "x+-=._:/@ 1", "caws:": "4711"}},
+        {"tags": {f"k{n}": "v" for n in range(48)}},
+        {"tags": {**{f"k{n}": "v" for n in range(48)}, "global-integers": "mine", "Name": "integers"}},
+        {"tags": {f"k{n}": "v" for n in range(8)}, "domain": DOMAIN, "hostedZone": "example.com"},
         {"leaving": ["us-west-2"], "paused": ["us-west-2", HOME]},
         {"kmsKeys": {**KEYS, "us-west-2": KEYS[HOME].replace(HOME, "us-west-2")}},  # of a region that is gone
         *(

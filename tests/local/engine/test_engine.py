@@ -35,6 +35,12 @@ def test_what_was_not_recorded_or_is_renamed_stays_the_same(aws: Aws, name: str,
     assert {made.name for made in State("parts").resources.values()} == {name, "two"}
 
 
+def test_a_change_of_tags_is_none_here(aws: Aws, name: str) -> None:
+    """On AWS, tags are changed in place. Here a changed certificate would be replaced."""
+    assert up(aws, role(name, tags={"team": "shop"}))[1] == Counter(created=1)
+    assert up(aws, role(name, tags={"team": "web"}))[1] == Counter(unchanged=1)
+
+
 def test_a_role_that_a_killed_run_had_half_made_is_removed(aws: Aws, name: str) -> None:
     iam = aws.client("iam", HOME)
     up(aws, role(name))
