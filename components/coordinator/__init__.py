@@ -130,6 +130,7 @@ class Coordinator(pulumi.ComponentResource):
         base, name = name, f"{name}-{home}"
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         self._name, self._home, self._former, self._default_counter = name, home, former, args.default_counter
+        self._counters_table = names.counters_table
         # What a move makes is protected once it is the home: until then, the move may be given up.
         moving = former is not None and former.region != home
         protect = args.protect and not moving
@@ -300,6 +301,7 @@ class Coordinator(pulumi.ComponentResource):
             self._record,
             self._copy,
             tables,
+            counters_table=self._counters_table,
             protect=protect,
             layouts_label=self._layouts_label,
             first_layouts_label=self.witness.output,

@@ -116,18 +116,31 @@ ASKS = (
 
 ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counters go on by it only if it is right"
 
-NUMBERS = {"window": "window", "scheduleMinutes": "schedule minutes"}
+NUMBERS = {"window": "window", "scheduleMinutes": "schedule minutes", "memorySize": "memory in MB"}
+
+CALLERS = {
+    "AWS_IAM": "requests without a signature will get 403: those of browsers, also for the page, and of clients "
+    "without credentials of AWS",
+    "NONE": "everyone will be able to mint",
+}
+"""What an `authorization` means to them."""
+
+TEN_SECONDS = "or what lasts ten seconds"
+
+Issued = Mapping[str, int | None]
+"""Counter → the last integer that was issued of it; None if a region doesn't say."""
 
 
-def changes(desired: Mapping[str, Any], record: StoredRecord) -> str:
+def changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> str:
     """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have no label.
 
-    The record doesn't know which counters were created without a deployment.
+    The record doesn't know which counters were created without a deployment. `issued` has the first `NAMED` counters
+    that are `raised`.
     """
-    return "; ".join(_changes(desired, record))
+    return "; ".join(_changes(desired, record, issued))
 
 
-def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> Iterator[str]:
     before = record.desired
     if not record.reconciled:
         same = all(before.get(key) == desired[key] for key in desired)
@@ -136,7 +149,10 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     default, earlier = desired["defaultCounter"], before["defaultCounter"]
     if default != earlier:
         yield f"/ will mint from {default} instead of {earlier}: its callers may get integers that they got before"
-    yield from _epochs(desired, record)
+    asked = desired["authorization"]
+    if before.get("authorization", asked) != asked:
+        yield f"authorization: {before['authorization']} → {asked}: {CALLERS[asked]}"
+    yield from _epochs(desired, record, issued)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
@@ -148,45 +164,71 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
         "no longer in the settings, but still minting": _without(existing, desired["counters"]),
-        "floors": [_floor(counter, n, record) for counter, n in sorted(floors.items())],
+        "floors": [_floor(counter, n, record, issued) for counter, n in sorted(floors.items())],
         "recovery": [answer["loss"]] if answer and answer != before["recovery"] else [],
     }
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
     for key, words in NUMBERS.items():
-        if before[key] != desired[key]:
+        if before.get(key, desired[key]) != desired[key]:
             yield f"{words}: {before[key]:,} → {desired[key]:,}"
 
 
-def _floor(counter: str, floor: int, record: StoredRecord) -> str:
+def _floor(counter: str, floor: int, record: StoredRecord, issued: Issued) -> str:
     """Return a new floor, and whether its counter is above it already. `*` has no counter of its own."""
-    base = record.counters.get(counter, {}).get("base", 0)
-    return f"{counter} {floor:,}" + (f" has no effect: it is at {base:,} already" if base >= floor else "")
+    base, last = record.counters.get(counter, {}).get("base", 0), issued.get(counter) or 0
+    if max(base, last) < floor:
+        return f"{counter} {floor:,}"
+    but = "" if base >= floor else " but the gap"
+    return f"{counter} {floor:,} has no effect{but}: it is at {max(base, last):,} already"
 
 
-def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+def raised(desired: Mapping[str, Any], record: StoredRecord) -> list[str]:
+    """Return the counters, by name, that begin another epoch because of their floors."""
+    return [name for name in sorted(record.counters) if _floor_of(name, desired) > record.counters[name]["base"]]
+
+
+def _floor_of(counter: str, desired: Mapping[str, Any]) -> int:
+    return desired["floors"].get(counter, desired["floors"].get("*", 0))
+
+
+def _epochs(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> Iterator[str]:
     """Say which counters begin another epoch: all of them, if the regions differ or a table was lost."""
     before = record.desired
-    stride = len(before["regions"])
     both = desired["tableLabels"].keys() & before["tableLabels"].keys()
     lost = [
         each
         for each in before["regions"]
         if each in both and desired["tableLabels"][each] != before["tableLabels"][each]
     ]
-    if not lost and before["regions"] == desired["regions"]:
-        return
-    # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-    for name in sorted(record.counters)[:NAMED]:
+    stay = [region for region in before["regions"] if region in desired["regions"]]
+    now = [region for region in desired["regions"] if region in stay]
+    if now != stay:
+        yield f"order of regions: {', '.join(stay)} → {', '.join(now)}"
+    every = bool(lost) or before["regions"] != desired["regions"]
+    names = sorted(record.counters) if every else raised(desired, record)
+    for name in names[:NAMED]:
         epoch = record.counters[name]["epoch"]
-        gap = f"about {stride * least_distance(desired['window']):,}, or what lasts ten seconds"
-        if lost:
-            gap = f"up to {stride * _window(name, record):,}, or more after a burst since the last run"
-        yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
-    if len(record.counters) > NAMED:
-        yield f"{len(record.counters) - NAMED} more counters likewise"
-    yield "the same for counters that aren't in the settings"
+        yield f"{name}: epoch {epoch} → {epoch + 1}, gap {_gap(name, desired, record, issued, lost=bool(lost))}"
+    if len(names) > NAMED:
+        yield f"{len(names) - NAMED} more counters likewise"
+    if every:
+        yield "the same for counters that aren't in the settings"
     if lost:
         yield f"lost tables: {', '.join(lost)}"
+
+
+def _gap(counter: str, desired: Mapping[str, Any], record: StoredRecord, issued: Issued, *, lost: bool) -> str:
+    """Return how many integers are skipped, in words.
+
+    The new epoch lies above its floor, and above what each region may still mint; where a table is lost, above all it
+    ever might have.
+    """
+    base, last = record.counters[counter]["base"], issued.get(counter)
+    gap = len(record.desired["regions"]) * (_window(counter, record) if lost else least_distance(desired["window"]))
+    to_floor = _floor_of(counter, desired) - (base if last is None else last + 1)
+    if to_floor > gap:
+        return f"{'up to' if last is None else 'about'} {to_floor:,}"
+    return f"up to {gap:,}, or more after a burst since the last run" if lost else f"about {gap:,}, {TEN_SECONDS}"
 
 
 def _window(counter: str, record: StoredRecord) -> int:
@@ -218,6 +260,7 @@ def request(
     copy: pulumi.Output[StoredRecord | None],
     tables: Mapping[str, aws.dynamodb.Table],
     *,
+    counters_table: str,
     protect: bool,
     layouts_label: pulumi.Output[str],
     first_layouts_label: pulumi.Output[str],
@@ -237,14 +280,14 @@ def request(
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
-        record, copy, labels, layouts_label, first_layouts_label = resolved
+        record, copy, issued, labels, layouts_label, first_layouts_label = resolved
         if former:
             record = former.record
-            what = changes({**desired, "tableLabels": labels}, record)
+            what = changes({**desired, "tableLabels": labels}, record, issued)
             moving = moves(former.region, home, protect=protect) if former.region != home else GIVEN_UP
             text = "; ".join(filter(None, [moving, what]))
         elif record:
-            text = changes({**desired, "tableLabels": labels}, record)
+            text = changes({**desired, "tableLabels": labels}, record, issued)
         elif copy:
             text = PUT_BACK
         elif not first_layouts_label:
@@ -259,6 +302,13 @@ def request(
         if record and record.counters:
             pulumi.log.info(without_home(record), resource=parent)
 
+    def read_issued(record: StoredRecord | None) -> pulumi.Output[dict[str, int | None]]:
+        if record is None:
+            return pulumi.Output.from_input({})
+        names, regions = raised(desired, record)[:NAMED], record.desired["regions"]
+        items = [last_issued(name, counters_table, regions, parent) for name in names]
+        return pulumi.Output.all(*items).apply(lambda found: dict(zip(names, found, strict=True)))
+
     def event_of(resolved: Sequence[Any]) -> str:
         record, copy, labels, layouts_label, first_layouts_label = resolved
         of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
@@ -268,8 +318,9 @@ def request(
         # What the deployment will create has no label yet, and no record.
         known = {region: if_known(label, str) for region, label in labels.items()}
         records = [if_known(found, StoredRecord) for found in (record, copy)]
+        issued = records[0].apply(lambda found: read_issued(moved or found))
         texts = [if_known(text, str) for text in (layouts_label, first_layouts_label)]
-        pulumi.Output.all(*records, pulumi.Output.from_input(known), *texts).apply(say)
+        pulumi.Output.all(*records, issued, pulumi.Output.from_input(known), *texts).apply(say)
     return pulumi.Output.all(record, copy, pulumi.Output.from_input(labels), layouts_label, first_layouts_label).apply(
         event_of
     )
@@ -290,14 +341,29 @@ def unchanged_name(name: str, expected: str) -> str:
 
 def record_in(table_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRecord | None]:
     """Return the record in the layouts table, or its copy in the mirror; None if the table has none."""
+    table = table_arn.rpartition("/")[2]
+    item = _item(RECORD_KEY, table, table_arn.split(":")[3], parent).recover(_missing)
+    return item.apply(lambda item: record_of(item, table) if item else None)
+
+
+def last_issued(counter: str, table: str, regions: Sequence[str], parent: pulumi.Resource) -> pulumi.Output[int | None]:
+    """Return the last integer that was issued of a counter in these regions; None if one of them doesn't say."""
+
+    def issued_of(item: str | None) -> int | None:
+        return int(json.loads(item or "")["issued"]["N"])
+
+    found = [_item(counter, table, region, parent).apply(issued_of).recover(lambda _: None) for region in regions]
+    return pulumi.Output.all(*found).apply(lambda issued: None if None in issued else max(issued))
+
+
+def _item(key: str, table: str, region: str, parent: pulumi.Resource) -> pulumi.Output[str | None]:
     found = aws.dynamodb.get_table_item_output(
-        table_name=table_arn.rpartition("/")[2],
-        region=table_arn.split(":")[3],
-        key=json.dumps({"counter": {"S": RECORD_KEY}}),
+        table_name=table,
+        region=region,
+        key=json.dumps({"counter": {"S": key}}),
         opts=pulumi.InvokeOutputOptions(parent=parent),
     )
-    item = found.apply(lambda found: cast("str | None", found.item))
-    return item.recover(_missing).apply(lambda item: record_of(item, table_arn.rpartition("/")[2]) if item else None)
+    return found.apply(lambda found: cast("str | None", found.item))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def least_window(settings: Settings) -> int:
 
 
 def desired_state_of(settings: Settings) -> dict[str, Any]:
-    """Return the part of a desired state that comes from the settings."""
+    """Return the part of a desired state that comes from the settings. The last two are for the next preview only."""
     return {
         "regions": list(settings.regions),
         "leaving": list(settings.leaving),
@@ -116,6 +116,8 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "recovery": dict(settings.recovery),
         "window": least_window(settings),
         "scheduleMinutes": settings.schedule_minutes,
+        "authorization": settings.authorization,
+        "memorySize": settings.memory_size,
     }
 
 

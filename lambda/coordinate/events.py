@@ -32,8 +32,8 @@ OF_OPERATORS: Mapping[str, tuple[str, ...]] = {
 KEYS = (*ASKED, "after", "count", "follows", "rate", "requested", "wentBack")
 CHECK_KEYS = ("build", "code", "counter", "digest", "leaving", "paused", "region", "url", "version")
 DESIRED_KEYS = (
-    "counters", "defaultCounter", "firstLayoutsLabel", "floors", "layoutsLabel", "leaving",
-    "recovery", "regions", "scheduleMinutes", "tableLabels", "window",
+    "authorization", "counters", "defaultCounter", "firstLayoutsLabel", "floors", "layoutsLabel", "leaving",
+    "memorySize", "recovery", "regions", "scheduleMinutes", "tableLabels", "window",
 )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def _deployment(event: Mapping[str, Any]) -> Deploy:
     for key in ("layoutsLabel", "firstLayoutsLabel"):
         if not isinstance(desired[key], str):
             raise Refused(f"desired.{key}: {desired[key]!r} is not a label.")
-    for key, most in (("window", 10**12), ("scheduleMinutes", 60)):
+    for key, most in (("window", 10**12), ("scheduleMinutes", 60), ("memorySize", 10_240)):
         _integer(desired, key, least=1, most=most)
     text = json.dumps(desired, sort_keys=True, separators=(",", ":"))
     return Deploy(desired_state_of(text), _follows(event), _integer(event, "requested", most=YEAR_9999))

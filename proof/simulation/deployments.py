@@ -57,6 +57,8 @@ def desired(
         "recovery": settings.recovery,
         "window": settings.window,
         "scheduleMinutes": 1,
+        "authorization": "AWS_IAM",
+        "memorySize": 256,
         "layoutsLabel": label,
         "firstLayoutsLabel": first,
         "defaultCounter": settings.counters[0],

@@ -9,8 +9,9 @@ import pytest
 from coordinate.protocol.model import Recovery
 from coordinate.protocol.refusals import too_low
 
+from components.coordinator.deployment import CALLERS
 from local.paths import ROOT, as_here
-from tests.local.machine import HANGING, Machine, mint
+from tests.local.machine import HANGING, Machine, chosen, mint
 
 DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
@@ -59,6 +60,35 @@ def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine)
     assert tickets == (200, {"counter": "tickets", "region": "ap-southeast-2", "integer": 3})
     output = deployed.up().stdout
     assert "\ndev: 47 unchanged, 20 updated, 7 replaced, 6 deleted\n" in output
+
+
+def test_a_preview_says_in_words_what_a_risky_change_does(fresh: Machine) -> None:
+    assert fresh.up("us-east-1", "eu-west-1", settings=("authorization=NONE",)).returncode == 0
+    urls = fresh.outputs()["urls"]
+    last = max(mint(urls[region])[1]["integer"] for region in (*urls, *urls))
+
+    def said(*regions: str, **changed: object) -> str:
+        settings = {"authorization": "NONE", **changed}
+        written = (f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items())
+        shown = fresh.run("preview", *chosen(*regions or urls, settings=tuple(written)))
+        assert (shown.returncode, shown.stderr) == (0, "")
+        return next(line for line in shown.stdout.splitlines() if not line.startswith("  ")).partition("at the last")[0]
+
+    epoch = "integers: epoch 1 → 2, gap"
+    others = "the same for counters that aren't in the settings"
+    assert said() == ""
+    assert said("eu-west-1", "us-east-1") == (
+        f"order of regions: us-east-1, eu-west-1 → eu-west-1, us-east-1; {epoch} about 200, or what lasts ten seconds; "
+        f"orders: epoch 1 → 2, gap about 200, or what lasts ten seconds; {others}"
+    )
+    assert said(authorization="AWS_IAM", memorySize=512) == (
+        f"authorization: NONE → AWS_IAM: {CALLERS['AWS_IAM']}; memory in MB: 256 → 512"
+    )
+    assert said(floors={"integers": 9_000}) == f"{epoch} about {8_999 - last:,}; floors: integers 9,000"
+    assert said(floors={"integers": last}) == (
+        f"{epoch} about 200, or what lasts ten seconds; floors: integers {last} has no effect but the gap: it is at "
+        f"{last} already"
+    )
 
 
 def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -63,6 +64,8 @@ DESIRED: dict[str, Any] = {
     "scheduleMinutes": 5,
     "defaultCounter": "orders",
     "recovery": {},
+    "authorization": "AWS_IAM",
+    "memorySize": 256,
 }
 STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layoutsLabel": HERE, "firstLayoutsLabel": HERE}
 """What the last deployment has asked for."""
@@ -121,12 +124,32 @@ def test_one_item_is_read_where_the_table_exists() -> None:
     assert len(preview.calls) == len(provider.calls) - 2, "nothing is known of the table before it is made"
 
 
+LOCKED_OUT = (
+    "authorization: NONE → AWS_IAM: requests without a signature will get 403: those of browsers, also for the page, "
+    "and of clients without credentials of AWS"
+)
 LASTING = "at the last run, each region could mint without the home region about: orders 3,000"
 BURST = ", or more after a burst since the last run"
 OTHERS = "; the same for counters that aren't in the settings"
 LEAVES = f"orders: epoch 3 → 4, gap about 200, or what lasts ten seconds{OTHERS}; leaving: eu-west-1"
 IS_LOST = f"orders: epoch 3 → 4, gap up to 6,000{BURST}{OTHERS}; lost tables: eu-west-1"
 BOTH = {"lost": ("layouts", "mirror"), "first_layouts_label": BEFORE_IT}
+
+
+def issued(home: int, other: int) -> dict[str, Any]:
+    """Return the state in which these are the last integers of the counter in its two regions."""
+    last = {HOME: home, OTHER: other}
+    items = {(region, "counters", "orders"): {"issued": {"N": str(number)}} for region, number in last.items()}
+    return {"record": recorded(STOOD), "items": items}
+
+
+def unsure(of_other: dict[str, Any] | str | None) -> dict[str, Any]:
+    """Return the state in which one region doesn't say."""
+    found = issued(501, 420)
+    return {**found, "items": {**found["items"], (OTHER, "counters", "orders"): of_other}}
+
+
+JUMPS = "orders: epoch 3 → 4, gap"
 
 
 @pytest.mark.slow
@@ -136,6 +159,25 @@ BOTH = {"lost": ("layouts", "mirror"), "first_layouts_label": BEFORE_IT}
         ({"record": recorded(STOOD)}, {"regions": [HOME], "leaving": [OTHER]}, [LEAVES, LASTING]),
         ({"record": recorded(STOOD), "labels": {OTHER: None}}, {}, [IS_LOST, LASTING]),
         ({"record": recorded(STOOD)}, {}, [LASTING]),
+        (issued(501, 420), {"floors": {"orders": 5000}}, [f"{JUMPS} about 4,498; floors: orders 5,000", LASTING]),
+        *[
+            (unsure(item), {"floors": {"orders": 5000}}, [f"{JUMPS} up to 4,993; floors: orders 5,000", LASTING])
+            for item in (None, "AccessDeniedException: no", {"issued": {"S": "stray"}})
+        ],
+        (
+            issued(501, 420),
+            {"floors": {"orders": 501}},
+            [
+                f"{JUMPS} about 200, or what lasts ten seconds; "
+                "floors: orders 501 has no effect but the gap: it is at 501 already",
+                LASTING,
+            ],
+        ),
+        (
+            {"record": recorded({**STOOD, "authorization": "NONE"})},
+            {"memorySize": 512},
+            [f"{LOCKED_OUT}; memory in MB: 256 → 512", LASTING],
+        ),
         ({"record": recorded(STOOD), "preview": False}, {"window": 2000}, []),
         ({"first_layouts_label": HERE}, {}, [NO_RECORD]),
         ({"first_layouts_label": BEFORE_IT, "copy": recorded(STOOD)}, {}, [PUT_BACK]),
@@ -300,15 +342,23 @@ STARTED = replace(RECORDED, reconciled=False)
 LEFT = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
 BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")})
 ANSWERS = replace(RECORDED, desired={**BEFORE, "recovery": {"loss": LOSS, "above": 7}})
+NEW_KEYS = ("authorization", "memorySize")
+OLDER = replace(RECORDED, desired={key: value for key, value in BEFORE.items() if key not in NEW_KEYS})
+"""Of a version that didn't record these."""
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
-def words(record: StoredRecord, **asked: Any) -> str:
-    return changes({**BEFORE, **asked}, record)
+def words(record: StoredRecord, issued: Mapping[str, int | None] | None = None, **asked: Any) -> str:
+    return changes({**BEFORE, **asked}, record, issued or {})
 
 
 EPOCH = f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}"
 LOST = f"integers: epoch 3 → 4, gap up to 15,000{BURST}{OTHERS}; lost tables: eu-west-1"
+BY_FLOOR = EPOCH.removesuffix(OTHERS)
+TURNED = "us-east-1, eu-west-1, us-west-2 → eu-west-1, us-east-1, us-west-2"
+BEFORE_EPOCH = f"order of regions: us-east-1, eu-west-1 → eu-west-1, us-east-1; {EPOCH}"
+AT_ONCE = "deleted at once, with their URLs (list them in leaving instead):"
+DROPPED, REPLACED = f"{AT_ONCE} us-west-2", f"{AT_ONCE} eu-west-1"
 ORDERS = {"counters": ["integers", "orders"], "defaultCounter": "orders"}
 AT_THE_ROOT = "/ will mint from orders instead of integers: its callers may get integers that they got before; "
 FLOORS = {"floors": {"integers": 500}}
@@ -320,13 +370,21 @@ FLOORS = {"floors": {"integers": 500}}
         (RECORDED, {}, ""),
         (RECORDED, {"regions": [HOME, OTHER], "leaving": ["us-west-2"]}, f"{EPOCH}; leaving: us-west-2"),
         (RECORDED, {"regions": [*LABELS, "eu-north-1"]}, f"{EPOCH}; joining: eu-north-1"),
-        (RECORDED, {"regions": [OTHER, HOME, "us-west-2"]}, EPOCH),
+        (RECORDED, {"regions": [OTHER, HOME, "us-west-2"]}, f"order of regions: {TURNED}; {EPOCH}"),
+        (RECORDED, {"regions": ["eu-north-1", OTHER, HOME]}, f"{BEFORE_EPOCH}; joining: eu-north-1; {DROPPED}"),
+        (RECORDED, {"regions": [HOME, "eu-north-1", "us-west-2"]}, f"{EPOCH}; joining: eu-north-1; {REPLACED}"),
         (RECORDED, {"tableLabels": {**LABELS, OTHER: ""}}, LOST),
         (RECORDED, {"counters": ["orders", "integers"]}, "new counters: orders"),
         (RECORDED, {"counters": ["a"]}, "new counters: a; no longer in the settings, but still minting: integers"),
         (RECORDED, {"counters": ["integers", "-check"]}, ""),
         (RECORDED, ORDERS, f"{AT_THE_ROOT}new counters: orders"),
-        (RECORDED, {"floors": {"*": 7, "integers": 10_002}}, "floors: * 7, integers 10,002"),
+        (RECORDED, {"floors": {"*": 7, "integers": 10_002}}, f"{BY_FLOOR}; floors: * 7, integers 10,002"),
+        (RECORDED, {"floors": {"*": 50_001}}, "integers: epoch 3 → 4, gap up to 40,000; floors: * 50,001"),
+        (
+            RECORDED,
+            {"tableLabels": {**LABELS, OTHER: ""}, "floors": {"integers": 50_001}},
+            f"{LOST.replace(f'15,000{BURST}', '40,000')}; floors: integers 50,001",
+        ),
         (RECORDED, {"floors": {"integers": 9}}, "floors: integers 9 has no effect: it is at 10,001 already"),
         (replace(RECORDED, desired={**BEFORE, **FLOORS}), FLOORS, ""),
         (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),
@@ -334,6 +392,9 @@ FLOORS = {"floors": {"integers": 500}}
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 7}}, ""),
         (ANSWERS, {}, ""),
         (RECORDED, {"window": 50_000, "scheduleMinutes": 1}, "window: 1,000 → 50,000; schedule minutes: 5 → 1"),
+        (RECORDED, {"memorySize": 1024}, "memory in MB: 256 → 1,024"),
+        (RECORDED, {"authorization": "NONE"}, "authorization: AWS_IAM → NONE: everyone will be able to mint"),
+        (OLDER, {"authorization": "NONE", "memorySize": 1024}, ""),
         (LEFT, {}, "deleted: us-west-1"),
         (LEFT, {"regions": [*LABELS, "us-west-1"]}, f"{EPOCH}; joining: us-west-1"),
         (STARTED, {}, f"{UNFINISHED} continued"),

@@ -29,6 +29,8 @@ def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
         "recovery": {},
         "window": WINDOW,
         "scheduleMinutes": 5,
+        "authorization": "AWS_IAM",
+        "memorySize": 256,
         "tableLabels": {},
         "layoutsLabel": "home layouts 1",
         "firstLayoutsLabel": "home layouts 1",

@@ -198,6 +198,7 @@ FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
         ("floors", {"*": 2**53}, f"floors: *: {2**53} {FLOOR}"),
         ("window", 0, "window: 0 is not an integer from 1 to 1000000000000."),
         ("scheduleMinutes", 0.5, "scheduleMinutes: 0.5 is not an integer from 1 to 60."),
+        ("memorySize", "256", "memorySize: '256' is not an integer from 1 to 10240."),
         ("defaultCounter", "-check", f"defaultCounter: '-check' {NO_NAME}"),
         ("floor", {}, "desired.floor: there is no such key; did you mean floors?"),
         *[
