@@ -88,12 +88,26 @@ def event(
     be put back, if the layouts table has none, or one that was written in another table; or the record of a `former`
     home, if that is a later one. A home that must be taken over, or taken back, is always asked.
     """
-    here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
-    known = record if here and last(record, former) is record else None
-    if known and known.desired == desired and former is None:
-        return canonical({"desired": desired, "follows": known.follows, "requested": known.requested})
-    known = known or last(copy, record, former)  # after a loss or a move, any of them may be an older one
+    admitted = admitted_by(desired, record, former)
+    if admitted is not None:
+        return canonical({"desired": desired, "follows": admitted.follows, "requested": admitted.requested})
+    known = _of_this_table(desired, record, former) or last(copy, record, former)  # any of them may be an older one
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
+
+
+def admitted_by(
+    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
+) -> StoredRecord | None:
+    """Return the record if it asks for the same; None if the event is a new one."""
+    known = _of_this_table(desired, record, former)
+    return known if known and known.desired == desired and former is None else None
+
+
+def _of_this_table(
+    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
+) -> StoredRecord | None:
+    here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
+    return record if here and last(record, former) is record else None
 
 
 def last(*records: StoredRecord | None) -> StoredRecord | None:
@@ -312,7 +326,10 @@ def request(
     def event_of(resolved: Sequence[Any]) -> str:
         record, copy, labels, layouts_label, first_layouts_label = resolved
         of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
-        return event({**desired, **of_tables}, record, copy, int(time.time()), moved)
+        asked = {**desired, **of_tables}
+        if pulumi.runtime.is_dry_run() and not admitted_by(asked, record, moved):
+            return cast("str", pulumi.UNKNOWN)  # or `pulumi up --plan` would refuse the time at which it runs
+        return event(asked, record, copy, int(time.time()), moved)
 
     if pulumi.runtime.is_dry_run():
         # What the deployment will create has no label yet, and no record.

@@ -203,6 +203,19 @@ def test_a_preview_says_what_will_change_or_why_it_cant(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("changed", "known"), [({}, True), ({"window": 2000}, False)])
+def test_a_plan_allows_the_event_of_the_deployment_that_follows(changed: dict[str, Any], *, known: bool) -> None:
+    """`pulumi up --plan` refuses another value of what the preview knew. A new event has the time of `up`."""
+    planned, sent = (
+        deploy(asking(**changed), aws=Aws(preview=preview, standing=True, record=recorded(STOOD))).reconcile().inputs
+        for preview in (True, False)
+    )
+
+    assert isinstance(planned["input"], str) == known
+    assert planned["input"] == sent["input"] or not known
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("preview", [True, False])
 def test_a_protected_region_is_not_dropped(preview: bool) -> None:
     stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"]}
