@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
+import global_integers
 import pytest
 from global_integers import Integers, command_line
 from global_integers.minting import api
@@ -70,6 +71,10 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return Done(status, printed.out, printed.err)
 
     return run
+
+
+def test_the_version_is_the_packages(command: Command) -> None:
+    assert command("--version") == (0, f"global-integers {global_integers.__version__}\n", "")
 
 
 @pytest.mark.server
@@ -568,6 +573,7 @@ def test_it_mints_from_a_fresh_environment(wheel: Path, outputs: dict[str, Any],
         run = [programs / "global-integers", *arguments]
         return subprocess.run(run, env=environment, capture_output=True, text=True).stdout
 
+    assert command("--version") == f"global-integers {wheel.name.split('-')[1]}\n"
     minted = json.loads(command("mint", "orders", "-n", "5", "--json"))
     assert minted == list(range(minted[0], minted[0] + 15, 3))
     report = json.loads(command("check", "--json"))

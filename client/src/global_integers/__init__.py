@@ -49,6 +49,9 @@ __all__ = [
     "UnknownOwner",
 ]
 
+__version__ = "1.0.0"
+"""Of the package. `client/pyproject.toml` reads it here."""
+
 MODULES = (
     "integers",
     "async_integers",

@@ -16,6 +16,7 @@ from string import Formatter
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from . import __version__
 from .errors import Event, GlobalIntegersError, Refused, Requested, Unavailable
 from .integers import Integers
 from .listing import CounterState, look, names_of
@@ -50,7 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments, argparse.Namespace(**DEFAULTS))
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     status: int | None = None
     try:
         if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed by whoever started this)
@@ -391,6 +391,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{VARIABLE} has the domain's URL (https://integers.example.com/), the regions' URLs as JSON, or the "
         "path of a file with the output of `pulumi stack output --json` or `.venv/bin/python -m local outputs --json`.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[Integers, argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
