@@ -179,6 +179,24 @@ def test_a_region_that_fails_is_a_warning_once(failed: str, caplog: pytest.LogCa
     assert [record.levelname for record in caplog.records] == levels
 
 
+def test_an_overload_that_comes_and_goes_is_a_warning_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    known = regions(clock)
+    warned: list[int] = []
+    back: list[int] = []
+    with caplog.at_level(logging.INFO, "global_integers"):
+        for second in range(150):
+            known.failed("near", clock.now, BUSY)
+            warned += [second] * len(caplog.records)
+            caplog.clear()
+            if second < 100 and known.answered("near"):
+                back.append(second)
+            clock.now += 1
+
+    assert warned == [0, 60, 120], "the last one, of a failure that stays"
+    assert back == [0, 60]
+
+
 def test_keys_are_spread_over_the_regions() -> None:
     chosen = Counter(order_of(f"order-{n}", THREE)[0] for n in range(3000))
 

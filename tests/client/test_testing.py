@@ -1,6 +1,7 @@
 """The stack in memory: clients of it get the same as those of a deployment, and no test of an application waits."""
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, count
 from typing import get_args
 
+import httpx
 import pytest
 from global_integers import (
     AsyncIntegers,
@@ -22,6 +24,29 @@ from local.paths import ROOT
 from tests.client.clients import Lines, in_a_child
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_only_debug_logs_each_request(integers_stack: Stack, level: int, caplog: pytest.LogCaptureFixture) -> None:
+    async def tasks() -> None:
+        async with integers_stack.async_integers() as integers:
+            await integers.next()
+
+    def lines() -> int:
+        return sum(record.name == "httpx" for record in caplog.records)
+
+    caplog.set_level(logging.INFO)
+    caplog.set_level(level, "global_integers")
+    integers_stack.integers().next()
+    by_threads = lines()
+    asyncio.run(tasks())
+    by_tasks = lines() - by_threads
+    caplog.clear()
+    with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200))) as others:
+        others.get("http://shop.test/")
+
+    assert bool(by_threads) == bool(by_tasks) == (level == logging.DEBUG)
+    assert caplog.messages == ['HTTP Request: GET http://shop.test/ "HTTP/1.1 200 OK"'], "the service's own"
 
 
 @pytest.mark.slow

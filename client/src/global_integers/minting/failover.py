@@ -33,6 +33,9 @@ LONGEST_PAUSE = 30.0
 CLEARLY_NEARER = 0.8
 """The nearest region is replaced only by one with less than this share of its latency, so callers don't alternate."""
 
+WARNED = 60.0
+"""Seconds after a warning of a region in which it gets no other one: an overload comes and goes."""
+
 WEIGHT = 0.3
 """The weight of a new latency in the moving average."""
 
@@ -80,6 +83,8 @@ class RegionState:
             the last call didn't fail.
         failed: when its last failure was noted.
         checked: when its last health check began.
+        warned: when a warning of it was logged last.
+        announced: whether that was since it last answered a call.
         reason: why it failed last.
     """
 
@@ -91,6 +96,8 @@ class RegionState:
     failed: float = -inf
     checked: float = -inf
     checking: bool = False
+    warned: float = -inf
+    announced: bool = False
     reason: str = ""
 
 
@@ -176,10 +183,10 @@ class Regions:
             return {name: self._states[name].reason for name in self.names if self._states[name].failures}
 
     def answered(self, name: str) -> bool:
-        """Note that a region answered a call. Return whether it had failed before."""
+        """Note that a region answered a call. Return whether a warning has said that it failed."""
         with self._lock:
             state = self._states[name]
-            back = state.failures > 0
+            back, state.announced = state.announced, False
             state.failures, state.until, state.silent, state.failing = 0, 0.0, 0, inf
             return back
 
@@ -277,8 +284,11 @@ class Regions:
     def _leave_alone(self, name: str, failure: Failure) -> int:
         """Note the failure. Return the level at which it is logged, once the lock is free: logging has locks, too."""
         state = self._states[name]
-        known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
         now = self.clock()
+        # A warning once, until it answers a call again.
+        known = state.announced or failure.kind is FailureKind.ABSENT or now < state.warned + WARNED
+        if not known:
+            state.warned, state.announced = now, True
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
         state.until = now + max(self.spread(pause / 2, pause), failure.retry_after)

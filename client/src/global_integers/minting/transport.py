@@ -12,6 +12,7 @@ import asyncio
 import logging
 import re
 import socket
+import sys
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -198,6 +199,25 @@ ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, httpx.CookieConf
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
+
+
+class _NotOurs(logging.Filter):
+    """Drops what httpx logs at INFO of each request of this client, unless `global_integers` logs DEBUG.
+
+    A service that logs at INFO would get a line for each integer. The level of httpx's logger is the service's own, for
+    its other requests. So the stack tells whose request it is.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno > logging.INFO or log.isEnabledFor(logging.DEBUG):
+            return True
+        frame = sys._getframe()
+        while frame is not None and frame.f_code is not Transport._response.__code__:
+            frame = frame.f_back
+        return frame is None
+
+
+logging.getLogger("httpx").addFilter(_NotOurs())
 
 
 class Transport:
