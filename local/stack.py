@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -51,7 +51,8 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     """Return full key → value, objects and lists as JSON: the project's defaults, the stack's file, `key=value`.
 
     Raises:
-        LocalError: there is no such stack, its file is wrong, or an override is not of the form `key=value`.
+        LocalError: there is no such stack, its file is wrong, an override is not of the form `key=value`, or a setting
+            is encrypted and has no override.
     """
     described = project()
     own = f"{described['name']}:"
@@ -65,6 +66,7 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
         written: Any = yaml.safe_load(path.read_text()) or {}
         settings: dict[str, Any] = {**defaults, **(written.get("config") or {})}
         values = {_full(key, own): _text(value) for key, value in settings.items()}
+        encrypted = {_full(key, own) for key, value in settings.items() if _is_encrypted(value)}
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         example = f"`config:` and below it, indented, `{own}lease: 1`"
         raise LocalError(f"{path.name} can't be read: {error}; it must be YAML with {example}") from error
@@ -78,7 +80,23 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
             known = ", ".join([HOME, *(f"{own}{name}" for name in described["config"])])
             raise LocalError(f"-c {override}: nothing here reads {key}; known are {known}")
         values[key] = found[2]
+        encrypted.discard(key)
+    for key in sorted(encrypted):
+        if key.startswith(own) or key == HOME:
+            name = key.removeprefix(own)
+            raise LocalError(
+                f"{path.name}: {key} is encrypted, and only the Pulumi CLI can decrypt it. No setting is secret: "
+                f"write its value there, or pass it for this run: -c {name}=<value>"
+            )
     return values
+
+
+def _is_encrypted(value: Any) -> bool:
+    """Return whether a value of a stack's file is, or has, what `pulumi config set --secret` wrote."""
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return [*entries] == ["secure"] or any(map(_is_encrypted, entries.values()))
+    return isinstance(value, list) and any(map(_is_encrypted, cast("list[Any]", value)))
 
 
 def _full(key: str, own: str) -> str:

@@ -33,8 +33,8 @@ class Findings:
         self.errors.append(f"{self.key(setting)}{dot}{entry}: {what}")
 
     def wrong(self, name: str, value: object, allowed: str) -> None:
-        """Add that a value is wrong, with what is allowed."""
-        self.add(name, f"{value!r} {allowed}")
+        """Add that a value is wrong, with what is allowed. None is what YAML reads where nothing is written."""
+        self.add(name, f"{'has no value, which' if value is None else repr(value)} {allowed}")
 
     def integer(self, name: str, value: object, least: int, most: int, allowed: str = "") -> int | None:
         """Return the value if it is an integer. Add what is wrong if it is none, or out of range."""
@@ -142,9 +142,9 @@ def _list(name: str, value: object, allowed: Range, findings: Findings) -> tuple
         findings.wrong(name, value, f"is not a list of strings: {how}")
         return None
     entries = cast("Sequence[object]", value)
-    others = [entry for entry in entries if not isinstance(entry, str)]
-    for entry in others:
-        findings.wrong(name, entry, "is not a string; put it in quotes")
+    others = [(number, entry) for number, entry in enumerate(entries, 1) if not isinstance(entry, str)]
+    for number, entry in others:
+        findings.add(name, _no_string(f"entry {number}", entry))
     if others:
         return None
     if not entries and allowed.needed:
@@ -155,6 +155,13 @@ def _list(name: str, value: object, allowed: Range, findings: Findings) -> tuple
             findings.wrong(name, string, f"is listed {times} times; each may be listed once")
         _check_pattern(name, string, allowed, findings)
     return strings
+
+
+def _no_string(which: str, value: object) -> str:
+    """Return what to do about a value that should be a string."""
+    if value is None:
+        return f"{which} is empty; write a string there, or remove it"
+    return f"{which}: {value!r} is not a string{'; put it in quotes' if isinstance(value, bool | int | float) else ''}"
 
 
 def _lists(name: str, value: object, how: str, findings: Findings) -> tuple[tuple[str, ...], ...] | None:
@@ -176,7 +183,7 @@ def _object(name: str, value: object, allowed: Range, findings: Findings) -> dic
         if is_later(key):
             findings.add(name, NOT_LATER)
         elif not isinstance(key, str):
-            findings.wrong(name, key, "is not a string; put it in quotes")
+            findings.add(name, _no_string("a key", key))
     return {
         key: _known_later(f"{name}.{key}", entry, allowed, findings) if is_later(entry) else entry
         for key, entry in entries.items()
@@ -186,12 +193,13 @@ def _object(name: str, value: object, allowed: Range, findings: Findings) -> dic
 
 def _known_later(name: str, value: Any, _: Range, findings: Findings) -> pulumi.Output[str]:
     """Return an output that fails if it has no value once it is known: another stack may have no such output."""
+    setting, dot, entry = name.partition(".")
+    what = "a tag's" if setting == "tags" else "an ARN"
 
     def known(text: object) -> str:
-        if not isinstance(text, str) or not text:
-            setting, dot, entry = name.partition(".")
+        if not isinstance(text, str) or not (text or setting == "tags"):
             raise pulumi.RunError(
-                f"{findings.key(setting)}{dot}{entry}: the output's value is {text!r}, and not an ARN"
+                f"{findings.key(setting)}{dot}{entry}: the output's value is {text!r}, and not {what}"
             )
         return text
 

@@ -47,6 +47,17 @@ def test_a_wrong_file_is_named_with_its_form(project: Path, text: str) -> None:
         configuration("dev")
 
 
+def test_an_encrypted_setting_is_refused_unless_the_run_has_its_own(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").write_text(
+        "config:\n  aws:secretKey: {secure: v1:a}\n  lease: {secure: v1:b}\n  x:floors: {orders: {secure: v1:c}}\n"
+    )
+
+    for options, key in ((["lease=2"], "floors"), (["floors={}"], "lease")):
+        with pytest.raises(LocalError, match=rf"^Pulumi\.dev\.yaml: x:{key} is encrypted.*-c {key}=<value>$"):
+            configuration("dev", options)
+    assert configuration("dev", ["lease=2", "floors={}"])["x:lease"] == "2"
+
+
 FORM = r"not of the form key=value; a list or an object is written whole, like -c 'regions=\[\"us-east-1\"\]'$"
 KNOWN = "; known are aws:region, x:lease, x:floors$"
 

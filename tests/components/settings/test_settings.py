@@ -175,7 +175,7 @@ def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
 def test_what_json_has_not_is_refused_in_a_program(setting: str, value: Any) -> None:
     (line,) = in_program(**{setting: value})
 
-    assert line.startswith((f"{setting}: inf is not an integer;", f"{setting}: 5 is not a string;"))
+    assert line.startswith((f"{setting}: inf is not an integer;", f"{setting}: a key: 5 is not a string;"))
 
 
 @pytest.mark.parametrize(
