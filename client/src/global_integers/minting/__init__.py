@@ -323,7 +323,7 @@ class AnyCounter:
         return f"<{type(self).__name__} {counter}{domain} regions={known} lease={client.options.lease}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
+        raise TypeError(f"{type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def __contains__(self, item: object) -> NoReturn:
         instead = f"integers[{str(item)!r}] is the counter of this name, and integers.owner(n) says who mints n"
