@@ -27,7 +27,13 @@ PATIENCE = 1.5
 BACKLOG = 1024
 """Connections that the kernel keeps until they are accepted. If it drops one, its caller waits for seconds."""
 
-THROTTLED = json.dumps({"Reason": "ConcurrentInvocationLimitExceeded", "Type": "User", "message": "Rate Exceeded."})
+LIMIT = (
+    f"this machine runs {AT_ONCE} requests to functions at the same time, two for each processor; another one waits "
+    f"{PATIENCE:g} seconds at most"
+)
+THROTTLED = json.dumps(
+    {"Reason": "ConcurrentInvocationLimitExceeded", "Type": "User", "message": f"Rate Exceeded. Not on AWS: {LIMIT}."}
+)
 
 FUNCTION_URLS = "/_aws/lambda-url/"
 """The beginning of every Function URL's path. ministack also has host names for them, which no resolver here knows."""

@@ -2,6 +2,7 @@
 
 import json
 from http import HTTPStatus
+from json import loads
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ from mint.model import RequestRefused
 
 from components.domain.api import RESPONSES
 from components.gateway.templates import problem
+from local.server.ministack_server import LIMIT, THROTTLED
 from tests.lambda_.recorded import Recorded, recorded
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
@@ -118,6 +120,7 @@ def test_a_paused_region_is_called_so_wherever_it_answers() -> None:
     json = {"Content-Type": "application/json"}
 
     assert answer(response(429, lambdas, json)).reason == f"429: {PAUSED}"
+    assert answer(response(429, loads(THROTTLED), json)).reason == f"429: {PAUSED}. Not on AWS: {LIMIT}."
     assert answer(response(500, http_api, json)).reason == f"500: {PAUSED}, or its function failed"
     assert answer(response(503, rest_api, json)).reason == f"503: {PAUSED}, or its function failed"
     assert answer(response(503, {"detail": "a change of layout"})).reason == "503: a change of layout"

@@ -29,6 +29,7 @@ from global_integers_core.lattice import least_distance
 from global_integers_core.names import MAX_BLOCK
 from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
+from local.server.ministack_server import PATIENCE
 from proof.bench import public_stack
 from tests.components.running import HOME, config, settings
 from tests.docs.pages import PAGES, page
@@ -90,6 +91,7 @@ STATED = [
     ("permissions.md", f": {public_stack.RATE} requests per second, and as many again with a `domain`"),
     ("permissions.md", f"More than {SIGNED.health.rate} requests per second make"),
     ("runbook.md", f"with `{RUNTIME}` or `arm64`"),
+    ("runbook.md", f"another one waits up to {PATIENCE:g} seconds, and then gets 429"),
     ("runbook.md", f"# {', '.join(sorted(OF_ALARMS))} aws cloudwatch"),
 ]
 

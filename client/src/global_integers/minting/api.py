@@ -374,7 +374,8 @@ def _failure(response: ApiResponse) -> Failure:
     elif not own and (status == 404 or (kind is FailureKind.WRONG and not problem)):  # AWS sends no such 4xx
         kind, reason = FailureKind.GONE, f"{reason}: the URL answers, but not as this API"
     if status == 429:
-        reason = f"429: {PAUSED}"
+        limit = str(detail).partition("Rate Exceeded. ")[2]  # AWS says no more; a server on one machine does
+        reason = f"429: {PAUSED}. {limit}" if limit else f"429: {PAUSED}"
     elif status in (500, 503) and problem and not own:
         reason = f"{status}: {PAUSED}, or its function failed"
     if kind is FailureKind.GONE:
