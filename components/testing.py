@@ -1,6 +1,7 @@
 """Pulumi's mocks for programs that use `GlobalIntegers`: their tests need no AWS, no engine and no server.
 
     aws, outputs = Mocks(), {}
+    asyncio.set_event_loop(asyncio.new_event_loop())  # Pulumi needs one, and from Python 3.14 on there is none
     pulumi.runtime.set_mocks(aws, project="shop", stack="test")
 
     @pulumi.runtime.test  # it returns once everything is registered

@@ -66,6 +66,7 @@ def pytest_in(folder: Path, installed: Path) -> str:
     """Run a user's tests with what is installed, and return what pytest prints."""
     environment = {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
+    (folder / "conftest.py").write_text("import asyncio\nasyncio.set_event_loop(None)  # as from Python 3.14 on\n")
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 
 
@@ -85,7 +86,7 @@ def test_the_five_lines_deploy_beside_a_users_own_files(installed: Path, tmp_pat
     (program,) = re.findall(r"```python\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
     (tmp_path / "__main__.py").write_text(program)
     example = "\n".join(re.findall(r"^(?:    .*|)$", testing.__doc__ or "", re.MULTILINE))
-    imports = "import runpy\nimport pulumi\nfrom pulumi_global_integers.testing import Mocks\n"
+    imports = "import asyncio\nimport runpy\nimport pulumi\nfrom pulumi_global_integers.testing import Mocks\n"
     (tmp_path / "test_it.py").write_text(imports + dedent(example) + ARCHIVES)
 
     printed = pytest_in(tmp_path, installed)
