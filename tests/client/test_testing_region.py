@@ -11,9 +11,11 @@ import pytest
 from coordinate.protocol.refusals import too_many
 from global_integers.minting import api
 from global_integers.testing import Fault, Region, Stack, region
+from mint.api.formats import SHORT
 from mint.api.problems import error_response
+from mint.api.reply import minted_response
 from mint.api.request import NOTHING, CounterRequest, ListCounters, MintRequest, OwnerOf, Request, request_of
-from mint.model import CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
+from mint.model import Block, CeilingReached, CounterItem, LayoutUnknown, NoItem, RequestRefused, TableUnavailable
 
 from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import partitions
@@ -24,16 +26,18 @@ REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 Sent = api.ApiRequest[Any]
 Seen = tuple[int, dict[str, str], Any]
-"""A status, the headers that a client may read, and the document."""
+"""A status, the headers that the function sends, and the document."""
+
+OF_AWS = {"connection", "content-length", "date", "server", "x-amzn-requestid", "x-amzn-trace-id"}
+"""Headers that the function doesn't send."""
 
 
 def seen(status: int, headers: httpx.Headers, body: bytes | str) -> Seen:
-    """Return what a client may see of a response, without the version of a function."""
+    """Return what a client sees of a response, without the version of a function."""
     document = json.loads(body)
     for name in ("version", "build"):
         document.pop(name, None)
-    read = ("content-type", "cache-control", "retry-after", "idempotency-replayed", "vary")
-    return status, {name: headers[name] for name in read if name in headers}, document
+    return status, {name: headers[name] for name in headers if name not in OF_AWS}, document
 
 
 def request_to(url: str, request: Sent) -> httpx.Request:
@@ -124,6 +128,18 @@ def test_a_fault_is_the_functions_own_response(fault: Fault) -> None:
         near = stack.regions[0]
         near.fail(fault)
         assert answered(near, api.mint("orders")) == of_function(FAULTS[fault], MintRequest("orders"), near.name)
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_minted_integers_are_the_functions_response(replayed: bool) -> None:
+    with Stack(REGIONS) as stack:
+        near = stack.regions[0]
+        sent = api.mint("orders", 2, "cart-1")
+        if replayed:
+            answered(near, sent)
+        request = MintRequest("orders", 2, "cart-1", SHORT)
+        response = minted_response(request, near.name, Block(first=1, stride=3, count=2), replayed=replayed)
+        assert answered(near, sent) == seen(200, httpx.Headers(response["headers"]), response["body"])
 
 
 def test_after_a_jump_a_region_answers_for_its_epoch() -> None:

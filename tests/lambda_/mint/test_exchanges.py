@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from coordinate.protocol.model import Item
 from mint.api.pages import colour_of
 
+from local.paths import ROOT
 from tests.lambda_.coordinator_calls import deploy, put_item, scheduled_run, send
 from tests.lambda_.fixtures import COORDINATOR, HOME, Sent, Stack, forget, response_in, rest_event, url_event
 from tests.lambda_.table_losses import recreate
@@ -28,6 +30,7 @@ CASES = [
     for file in sorted((Path(__file__).parent / "exchanges").glob("*.txt"))
     for section in file.read_text().split("\n## ")[1:]
 ]
+DOCUMENT: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
 OF_PAGES = {"Vary", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Strict-Transport-Security"}
 
 
@@ -83,6 +86,10 @@ class Exchange:
         if method == "GET" and path.strip("/").count("/"):
             assert response_in(self.stack, self.region, head, warm=self.is_warm) == {**response, "body": ""}
         assert response.pop("isBase64Encoded") is False
+        if not html:
+            sent = {*response["headers"]} - {"Content-Type"}
+            for way in {method, "HEAD"} if method == "GET" and path.strip("/").count("/") else {method}:
+                check_documented(way, path.strip("/"), response["statusCode"], sent)
         return self.page(**response) if html else self.document(**response)
 
     def document(self, statusCode: int, headers: dict[str, str], body: str) -> str:  # noqa: N803
@@ -172,6 +179,30 @@ class Exchange:
 
     def restore(self, region: str) -> None:
         self.stack.aws.client("dynamodb", region).put_item(TableName=self.stack.receipts, Item=self.records[region])
+
+
+def check_documented(method: str, path: str, status: int, headers: set[str]) -> None:
+    """Check that the headers of a response are those that docs/openapi.yaml names, and all that it requires."""
+    paths: dict[str, Any] = DOCUMENT["paths"]
+    operations = paths.get(f"/{path}") or paths.get("/{counter}/{integer}" if "/" in path else "/{counter}", {})
+    found: Any = operations.get(method.lower(), {"responses": {}})["responses"].get(str(status))
+    if found is None:
+        assert status in (404, 405), "a path or a method that it doesn't name"
+        found = DOCUMENT["components"]["responses"]["Problem"]
+        headers = headers - {"Allow"}
+    described = resolved(found)["headers"]
+    required = {name for name, header in described.items() if resolved(header).get("required")}
+    assert required <= headers <= {*described}
+
+
+def resolved(found: Any) -> Any:
+    """Return a part of the document, also if it is only a reference to it."""
+    if "$ref" not in found:
+        return found
+    part: Any = DOCUMENT
+    for name in found["$ref"].removeprefix("#/").split("/"):
+        part = part[name]
+    return part
 
 
 def check_consistent(_region: str, operation: str, request: dict[str, Any]) -> None:
