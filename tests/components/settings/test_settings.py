@@ -1,14 +1,18 @@
 """Wrong settings are reported with their value and what is allowed, all at once, before anything is created."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 import pytest
 
 from components.settings import desired_state_of, settings_of
-from components.settings.args import GlobalIntegersArgs
+from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.rules import MAX_DOMAIN
+from components.settings.values import kind
+from global_integers_core.names import camel
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 from tests.components.settings.refused import REFUSALS, in_program, of_stack, refused
 
@@ -169,6 +173,12 @@ def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
     assert isinstance(found.memory_size, int)
     assert isinstance(found.floors["integers"], int)
     assert isinstance(found.recovery["above"], int)
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if kind(name) is Mapping])
+def test_the_values_of_an_object_are_checked(name: str) -> None:
+    """The table of `args.py` has no range for them: add a check to `rules.py`, and what it refuses to the file."""
+    assert re.search(rf"[→|] {camel(name)}\.", REFUSALS.read_text())
 
 
 @pytest.mark.parametrize(("setting", "value"), [("memory_size", float("inf")), ("floors", {5: 5})])
