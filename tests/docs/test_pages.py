@@ -9,7 +9,7 @@ import yaml
 from components.monitoring.alarms import ALARMS
 from local import operator_commands
 from local.paths import ROOT
-from tests.docs.pages import PAGES, code, page
+from tests.docs.pages import PAGES, blocks, code, page
 
 CONTRIBUTORS = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")]
 README = page("../README.md")
@@ -52,6 +52,12 @@ def test_the_readmes_table_is_what_the_demo_prints() -> None:
     outputs = {"regions": regions, "layout": layout, "urls": urls}
 
     assert shown == operator_commands.table(outputs, first)
+
+
+def test_the_readmes_first_lines_of_code_mint_an_integer() -> None:
+    lines = "".join(code for _, code in blocks(README)).splitlines()[:10]
+
+    assert any(re.search(r"\.next\(\)  # .*\d", line) for line in lines)
 
 
 def test_the_architecture_names_folders_and_files_that_exist() -> None:
