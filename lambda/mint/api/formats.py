@@ -62,7 +62,7 @@ def written(minted: Minted, accepted: str) -> tuple[str, str]:
     return media_type + charset, FORMATS[media_type](minted)
 
 
-PLAIN_BROWSER = re.compile(r"(Mozilla/\S+ \((compatible; |[^)]*\) ))?(Lynx/|Links |w3m/|ELinks/|Dillo[ /]|NetSurf/)")
+PLAIN_BROWSERS = ("Lynx/", "Links ", "w3m/", "ELinks/", "Dillo/", "NetSurf/")
 """How the `User-Agent` of a browser begins in which no script fetches. So all that it fetches is read."""
 
 
@@ -82,7 +82,8 @@ def wants_page(headers: Mapping[str, str]) -> bool:
     isn't a browser: an integer that is wasted harms less than HTML in a program. `headers` have names in lower case.
     """
     accept, agent = headers.get("accept", "*/*"), headers.get("user-agent", "")
-    if HTML not in accept.lower() and not PLAIN_BROWSER.match(agent):  # as of most clients
+    plain = agent.startswith(PLAIN_BROWSERS) or (agent.startswith("Mozilla/") and " NetSurf/" in agent)
+    if HTML not in accept.lower() and not plain:  # as of most clients
         return False
     weights = _weights(accept)
     html, others = _weight(weights, HTML), [weight for media, weight in weights.items() if media != HTML]
@@ -90,7 +91,7 @@ def wants_page(headers: Mapping[str, str]) -> bool:
         return html > 0
     if any(name.startswith("sec-fetch-") for name in headers):
         return headers.get("sec-fetch-mode") == "navigate"
-    return agent.startswith(("Mozilla/", "Opera/")) or bool(PLAIN_BROWSER.match(agent)) or html > max(others)
+    return plain or agent.startswith(("Mozilla/", "Opera/")) or html > max(others)
 
 
 def _weights(accept: str) -> dict[str, float]:

@@ -26,7 +26,6 @@ JAVA = "text/html, image/gif, image/jpeg, */*; q=0.2"
 """Of Java's `HttpURLConnection`, and with `*` before the last one, until Java 18."""
 
 OPERA = "text/html, application/xml;q=0.9, application/xhtml+xml, image/png, */*;q=0.1"
-DILLO = "text/*,image/*,*/*;q=0.2"
 AGENT = "text/markdown, text/html, */*"
 EWW = "text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01"
 
@@ -43,7 +42,7 @@ PAGE = [
     ("text/html;q=0.5, text/plain", "Links (2.29; Linux)"),
     ("*/*", "ELinks/0.13.2 (textmode; Linux)"),
     *(("*/*", agent) for agent in ("NetSurf/3.10 (Linux)", "Mozilla/5.0 (X11; Linux) NetSurf/3.11")),
-    *((DILLO, agent) for agent in ("Dillo/3.1.1", "Mozilla/4.0 (compatible; Dillo 3.0)")),
+    ("text/*,image/*,*/*;q=0.2", "Dillo/3.1.1"),
 ]
 """`Accept` and `User-Agent` of those who get a page without a header of Sec-Fetch."""
 
