@@ -76,6 +76,19 @@ def owner_of(integer: int, layouts: Sequence[Layout]) -> OwningRegion | None:
     return None
 
 
+def first_bases(layouts: Sequence[Layout]) -> dict[str, int]:
+    """Return the regions of these layouts, the oldest first, and below which integer each has minted nothing.
+
+    Regions of a layout whose predecessors aren't known may have minted from 1 on.
+    """
+    bases: dict[str, int] = {}
+    for layout in layouts:
+        known = layout is not layouts[0] or layout.epoch == 1
+        for region in layout.regions:
+            bases.setdefault(region, layout.base if known else 1)
+    return bases
+
+
 def least_distance(window: int) -> int:
     """Return how many integers a region may mint at least after it was fenced, by the smallest window of a counter."""
     return min(100, -(-window // 10))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER, MAX_REGIONS, Layout, owner_of, places
+from global_integers_core.lattice import MAX_FLOOR, MAX_INTEGER, MAX_REGIONS, Layout, first_bases, owner_of, places
 
 bases = st.integers(1, 500) | st.integers(1, MAX_INTEGER)
 layouts = st.integers(1, MAX_REGIONS).map(lambda number: [f"region-{i}" for i in range(1, number + 1)])
@@ -60,3 +60,11 @@ def test_the_owner_is_the_region_with_the_integers_offset(
         assert (owner.offset, owner.stride) == places(begun[-1].regions)[owner.region]
         assert owner.epoch == begun[-1].epoch
         assert (integer - owner.offset) % owner.stride == 0
+
+
+def test_a_region_has_minted_nothing_below_its_first_base() -> None:
+    layouts = [Layout(1, 5, ("a", "b")), Layout(2, 30, ("b", "c")), Layout(3, 70, ("c", "a", "d"))]
+
+    assert first_bases(layouts) == {"a": 5, "b": 5, "c": 30, "d": 70}
+    assert first_bases(layouts[1:]) == {"b": 1, "c": 1, "a": 70, "d": 70}, "who knows what was before"
+    assert first_bases([]) == {}

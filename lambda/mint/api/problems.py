@@ -12,7 +12,7 @@ from typing import Any
 from aws_client.connection import NoResponse
 from aws_client.service import ServiceError
 
-from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER, first_bases
 from global_integers_core.names import no_counter
 
 from ..minting import max_block
@@ -191,7 +191,8 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
     this region has minted; before the first one of an epoch, it is one stride below that, and below `base`. `left` are
-    the integers that it can mint without the home region. What isn't known is null.
+    the integers that it can mint without the home region. `bases` are the regions of all layouts on record, and below
+    which integer each has minted nothing. What isn't known is null.
     """
     layouts = table.recorded(counter).layouts
     item, problem = None, None
@@ -219,6 +220,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
         "maxBlock": max_block(),
         "pending": newest is not None and region in newest.regions and (item is None or item.epoch < newest.epoch),
         "regions": list(newest.regions) if newest else [],
+        "bases": first_bases(layouts),
         "version": _version(),
         "build": os.environ.get("BUILD"),
     }

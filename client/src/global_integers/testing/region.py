@@ -257,6 +257,7 @@ class Region:
         item |= {"stride": stack.stride, "fenced": left}
         document |= item if exists else dict.fromkeys(item)
         document |= {"maxBlock": MAX_BLOCK, "pending": False, "regions": stack.minting() if exists else []}
+        document["bases"] = {region.name: 1 for region in stack.regions} if exists else {}
         return self._response(200, document, {"Vary": "Accept"})
 
     def _window(self, epoch: int) -> range:
