@@ -1,13 +1,16 @@
 """One deployment on this machine for all tests of the client, and proxies to its regions."""
 
+import json
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
-from global_integers import Integers
+from global_integers import Integers, command_line
+from global_integers.testing import Stack
 
 from tests.client.clients import Clock, Tasks, wait_for_background
-from tests.client.region_proxies import Names, RegionProxy, forwarded_to, proxies_to
+from tests.client.commands import Command, Done
+from tests.client.region_proxies import HANG, PATIENT, Names, RegionProxy, forwarded_to, proxies_to
 from tests.local.machine import Machine, mint
 
 
@@ -70,3 +73,44 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     for module in ("minting", "integers", "async_integers"):
         monkeypatch.setattr(f"global_integers.{module}.time", clock)
     return clock
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`command("mint", "-n", "4", urls=...)`: in this process, however long the regions take."""
+
+    def patient(urls: Any, **options: Any) -> Integers:
+        return Integers(urls, **{**options, **(PATIENT if options["timeout"] > 0 else {})})
+
+    monkeypatch.setattr(command_line, "Integers", patient)
+    monkeypatch.setattr(command_line, "SLOW", HANG)
+
+    def run(*arguments: str, urls: object = None) -> Done:
+        monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
+        if urls is not None:
+            monkeypatch.setenv("GLOBAL_INTEGERS_URLS", urls if isinstance(urls, str) else json.dumps(urls))
+        capsys.readouterr()
+        try:
+            status = command_line.main(arguments)
+        except SystemExit as exited:  # argparse refuses an option
+            status = exited.code
+        printed = capsys.readouterr()
+        return Done(status, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def in_memory(command: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stack]:
+    """`in_memory(max_counters=9)`: a stack in memory, which the command calls whatever its URLs are."""
+
+    def stack(**options: Any) -> Stack:
+        made = Stack(**options)
+
+        def client(_: object, **options: Any) -> Integers:
+            return made.integers(**options)
+
+        monkeypatch.setattr(command_line, "Integers", client)
+        return made
+
+    return stack

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import ZipFile
 
 import global_integers
 import pytest
-from global_integers import Integers, command_line
+from global_integers import command_line
 from global_integers.minting import api
 from global_integers.minting.api import ApiResponse
 from global_integers.testing import Stack
@@ -22,7 +22,8 @@ from global_integers.testing import Stack
 from components.function import archived, version
 from local.paths import ROOT
 from proof.faulty_server import Request, Response, Server
-from tests.client.region_proxies import HANG, PATIENT, RegionProxy
+from tests.client.commands import Command, Done
+from tests.client.region_proxies import HANG, RegionProxy
 
 Urls = dict[str, str]
 CLIENT = ROOT / "client"
@@ -35,42 +36,6 @@ BLOCKS = [
     if "pip install" not in block and (page.parent != ROOT or language == "python")
     # the tests below install; tests/docs and tests/local have the other commands of the README
 ]
-
-
-class Done(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    status: int | str | None
-    stdout: str
-    stderr: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`command("mint", "-n", "4", urls=...)`: in this process, however long the regions take."""
-
-    def patient(urls: Any, **options: Any) -> Integers:
-        return Integers(urls, **{**options, **(PATIENT if options["timeout"] > 0 else {})})
-
-    monkeypatch.setattr(command_line, "Integers", patient)
-    monkeypatch.setattr(command_line, "SLOW", HANG)
-
-    def run(*arguments: str, urls: object = None) -> Done:
-        monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
-        if urls is not None:
-            monkeypatch.setenv("GLOBAL_INTEGERS_URLS", urls if isinstance(urls, str) else json.dumps(urls))
-        capsys.readouterr()
-        try:
-            status = command_line.main(arguments)
-        except SystemExit as exited:  # argparse refuses an option
-            status = exited.code
-        printed = capsys.readouterr()
-        return Done(status, printed.out, printed.err)
-
-    return run
 
 
 def test_the_version_is_the_packages(command: Command) -> None:
@@ -191,22 +156,6 @@ def test_an_owner_that_has_left_is_explained(command: Command, in_memory: Callab
     lines = command("owner", "2", urls=URLS).stdout.splitlines()
     assert lines[0] == "2 of integers: eu-west-1, offset 2 of 3, not known whether minted"
     assert lines[1].startswith("why: eu-west-1 has left the layout")
-
-
-@pytest.fixture
-def in_memory(command: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stack]:
-    """`in_memory(max_counters=9)`: a stack in memory, which the command calls whatever its URLs are."""
-
-    def stack(**options: Any) -> Stack:
-        made = Stack(**options)
-
-        def client(_: object, **options: Any) -> Integers:
-            return made.integers(**options)
-
-        monkeypatch.setattr(command_line, "Integers", client)
-        return made
-
-    return stack
 
 
 URLS = {"eu-west-1": "https://eu-west-1.test/"}

@@ -17,12 +17,13 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from . import __version__
+from .above import find, seconds_to_wait
 from .errors import Event, GlobalIntegersError, Refused, Requested, Unavailable
 from .integers import Integers
 from .listing import CounterState, look, names_of
 from .minting import Client, api
 from .minting.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure
-from .minting.options import VARIABLE, urls_from, urls_from_environment
+from .minting.options import DAY, VARIABLE, urls_from, urls_from_environment
 from .minting.threads import run
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
@@ -37,6 +38,12 @@ EACH = 3
 SLOW = 1.0
 """Seconds that a region's health check may take over an open connection."""
 
+UNKNOWN_LEASES = (
+    "Name the longest lease_seconds of your clients, and this command waits for it: --leases 0 if none leases, 60 if "
+    f"none sets it, up to {DAY:,}"
+)
+"""What to do if nobody says for how long clients hand out what they have leased."""
+
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -49,7 +56,7 @@ COLUMNS = ("region", "state", "latency", "position", "left", "epoch", "counter",
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Return its exit status: 0; 1 if it failed; 2 if an option is wrong; 130 if interrupted."""
     parser = _parser()
-    options = parser.parse_args(arguments, argparse.Namespace(**DEFAULTS))
+    options = parser.parse_args(arguments, argparse.Namespace(**DEFAULTS, above=None))
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
     status: int | None = None
     try:
@@ -57,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError("the standard output is closed, so nothing could be shown")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever is around it
-        urls = urls_from_environment() if options.urls is None else urls_from(options.urls)
+        leaving = options.above is not None
+        urls = (
+            urls_from_environment(leaving=leaving) if options.urls is None else urls_from(options.urls, leaving=leaving)
+        )
         with Integers(
             urls,
             counter=options.counter,
@@ -274,20 +284,26 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     """Mint from every region, which leaves small gaps, and print what is wrong with the responses.
 
     No two regions may mint the same integer. Each integer must be its region's own by offset and stride. A key must
-    return its integer again.
+    return its integer again. With `--above`, nothing is minted: see `_check_above`.
     """
     client = integers.client
+    if options.above is None and (options.leases is not None or options.deleted):
+        raise ValueError("--leases and --deleted need --above")
     if client.domain is not None and client.domain.alone:
         raise ValueError(f"{client.domain.name} has no names for its regions; give the regions' URLs instead")
+    counters = [api.checked_counter(name) for name in options.counters] or [""]
+    if options.above is not None:
+        return _check_above(client, counters, options)
     run(client.state.locate(client.options.deadline()))
-    found = _Check(client, options.counter or "")
-    for region in client.state.regions.names:
-        try:
-            found.check_region(region)
-        except Unavailable as failed:
-            found.wrong.append(f"{region}: {failed.reasons[region]}")
-            found.hints += failed.hints
-    for epoch, strides in found.strides.items():
+    found = _Check(client)
+    for counter in counters:
+        for region in client.state.regions.names:
+            try:
+                found.check_region(region, counter)
+            except Unavailable as failed:
+                found.wrong.append(f"{region}: {failed.reasons[region]}")
+                found.hints += failed.hints
+    for (_, epoch), strides in found.strides.items():
         if len(strides) > 1:
             found.wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
     minted = len(found.minted)
@@ -300,28 +316,48 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     return 1 if found.wrong else 0
 
 
+def _check_above(client: Client, counters: Sequence[str], options: argparse.Namespace) -> int:
+    """Print whether nobody gets an integer up to `--above` any more. Wait for what may be leased, if that is enough."""
+    findings = [find(client, counter, options.above, options.deleted) for counter in counters]
+    wrong = [f"{found.counter}: {message}" for found in findings for message in found.wrong]
+    hints = [hint for found in findings for hint in found.hints]
+    minted = [found.counter for found in findings if found.minted]
+    if minted and not wrong and options.leases is None:
+        wrong = [f"{counter}: what was minted up to {options.above} before may still be leased" for counter in minted]
+        hints = [UNKNOWN_LEASES]
+    elif minted and not wrong:
+        seconds = seconds_to_wait(options.leases)
+        _say(f"waiting {seconds} s for what may be leased")
+        sleep(seconds)
+    if options.json:
+        print(json.dumps({"ok": not wrong, "above": options.above, "wrong": wrong}))
+    else:
+        ok = [f"{found.counter}: nobody gets an integer up to {options.above} any more" for found in findings]
+        print(*(f"wrong: {message}" for message in wrong), *dict.fromkeys(hints), *([] if wrong else ok), sep="\n")
+    return 1 if wrong else 0
+
+
 class _Check:
     """What a check has found: a line for each region that answered, what is wrong, and hints."""
 
-    def __init__(self, client: Client, counter: str) -> None:
+    def __init__(self, client: Client) -> None:
         self.regions: list[str] = []
         self.wrong: list[str] = []
         self.hints: list[str] = []
         self.minted: dict[tuple[str, int], str] = {}
         """The region that minted an integer of a counter."""
-        self.strides: defaultdict[int, set[int]] = defaultdict(set)
-        """Those of each epoch."""
+        self.strides: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+        """Those of each counter's epoch."""
         self._client = client
-        self._counter = counter
 
-    def check_region(self, region: str) -> None:
+    def check_region(self, region: str, counter: str) -> None:
         key = f"check-{token_hex(8)}"
-        first = self._ask(region, api.mint(self._counter, EACH))
-        keyed = self._ask(region, api.mint(self._counter, 1, key))
-        again = self._ask(region, api.mint(self._counter, 1, key))
+        first = self._ask(region, api.mint(counter, EACH))
+        keyed = self._ask(region, api.mint(counter, 1, key))
+        again = self._ask(region, api.mint(counter, 1, key))
         if again.first != keyed.first or not again.replayed:
             self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
-        name = self._counter or self._ask(region, api.default_counter())
+        name = counter or self._ask(region, api.default_counter())
         minted = (*first.integers(), keyed.first)
         for integer in minted:
             before = self.minted.get((name, integer))
@@ -337,7 +373,7 @@ class _Check:
         if health.seconds is not None and health.seconds > SLOW:
             self.wrong.append(f"{region}: a health check takes {health.seconds:.1f} s")
         owner, _ = self._ask(region, api.owner(name, first.first))
-        self.strides[owner.epoch].add(owner.stride)
+        self.strides[name, owner.epoch].add(owner.stride)
         if owner.region != region:
             self.wrong.append(f"{region}: minted {first.first}, which belongs to {owner.region}")
         if first.stride != owner.stride or (first.first - owner.offset) % owner.stride:
@@ -352,15 +388,22 @@ class _Check:
         return answer
 
 
-def _integer_to(maximum: int) -> Callable[[str], int]:
-    """Return what reads an option that is an integer from 1 to this one."""
+def _integer(least: int, most: int) -> Callable[[str], int]:
+    """Return what reads an option that is an integer from `least` to `most`."""
 
     def integer(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= maximum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {maximum}")
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer from {least} to {most}")
         return int(text)
 
     return integer
+
+
+def _region(text: str) -> str:
+    """Read an option that is the name of a region."""
+    if not api.REGION.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an AWS region, such as eu-west-1")
+    return text
 
 
 def _seconds(text: str) -> int:
@@ -402,22 +445,43 @@ def _parser() -> argparse.ArgumentParser:
 
     mint = command("mint", _mint, "mint integers")
     mint.add_argument("counter", nargs="?", help="by default the stack's default counter")
-    mint.add_argument("-n", type=_integer_to(10_000_000), default=1, metavar="COUNT", help="how many (1)")
+    mint.add_argument("-n", type=_integer(1, 10_000_000), default=1, metavar="COUNT", help="how many (1)")
     mint.add_argument("--format", metavar="TEXT", help="such as 'INV-{:06d}'")
     mint.add_argument(
         "--key", help=f"an idempotency key: the same key returns the same integers; COUNT is at most {MAX_BLOCK:,}"
     )
     owner = command("owner", _owner, "say which region mints an integer, and whether it was minted")
-    owner.add_argument("integer", type=_integer_to(MAX_INTEGER))
+    owner.add_argument("integer", type=_integer(1, MAX_INTEGER))
     owner.add_argument("counter", nargs="?", help="by default the stack's default counter")
     command("create", _create, "create a counter in every region").add_argument("counter")
     counters = command("counters", _counters, "list counters: epoch, largest integer so far, and integers per second")
     counters.add_argument("counters", nargs="*", metavar="counter", help="by default all, which needs openCounters")
     counters.add_argument("--rate", type=_seconds, metavar="SECONDS", help="measure the rate over so many seconds")
     counters.set_defaults(counter=None)
-    for name, act, text in (
-        ("status", _status, "show whether each region can mint, its latency, position and epoch"),
-        ("check", _check, "mint a few integers from every region and check them; exit with 1 if anything is wrong"),
-    ):
-        command(name, act, text).add_argument("counter", nargs="?", help="by default the stack's default counter")
+    status = command("status", _status, "show whether each region can mint, its latency, position and epoch")
+    status.add_argument("counter", nargs="?", help="by default the stack's default counter")
+    text = "mint a few integers from every region and check them; exit with 1 if anything is wrong"
+    check = command("check", _check, text)
+    check.add_argument("counters", nargs="*", metavar="counter", help="by default the stack's default counter")
+    check.add_argument(
+        "--above",
+        type=_integer(0, MAX_INTEGER),
+        metavar="N",
+        help="mint nothing; exit with 0 only if nobody gets an integer up to N any more",
+    )
+    check.add_argument(
+        "--leases",
+        type=_integer(0, DAY),
+        metavar="SECONDS",
+        help="with --above: the longest lease_seconds of your clients, 0 if none leases; it waits so long",
+    )
+    check.add_argument(
+        "--deleted",
+        type=_region,
+        action="append",
+        default=[],
+        metavar="REGION",
+        help="with --above: a region that has left, and was deleted; may be repeated",
+    )
+    check.set_defaults(counter=None)
     return parser

@@ -1,12 +1,12 @@
 """The counters of a stack, what they have minted, and how fast: for the command `global-integers counters`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from .minting import Client, api
-from .minting.api import Failure
+from .minting.api import Failure, FailureKind
 from .minting.threads import run
 
 
@@ -60,22 +60,29 @@ def names_of(client: Client) -> list[str]:
     return sorted(names)
 
 
-def look(client: Client, counters: Iterable[str]) -> list[CounterState]:
-    """Ask all regions, at the same time, for the state of one counter after the other."""
+def ask_all(client: Client, counter: str) -> Iterator[tuple[str, Mapping[str, Any] | Failure]]:
+    """Ask all regions, at the same time, for the state of a counter, "" for the default one."""
     run(client.state.locate(client.options.deadline()))
-    return [_state(client, counter, client.state.regions.names) for counter in counters]
-
-
-def _state(client: Client, counter: str, regions: Sequence[str]) -> CounterState:
-    request = api.status(counter)
+    regions, request = client.state.regions.names, api.status(counter)
     calls = [partial(client.state.ask, region, request) for region in regions]
     answers = run(client.state.io.run_all(calls, client.options.timeout))
+    for region, answer in zip(regions, answers, strict=True):
+        yield region, Failure(FailureKind.SILENT, "no response") if answer is None else answer
+
+
+def look(client: Client, counters: Iterable[str]) -> list[CounterState]:
+    """Ask for the state of one counter after the other."""
+    return [_state(client, counter) for counter in counters]
+
+
+def _state(client: Client, counter: str) -> CounterState:
+    answers = [*ask_all(client, counter)]
     state = CounterState(counter, client.options.clock())
-    for asked, answer in zip(regions, answers, strict=True):
-        if isinstance(answer, Mapping):
-            _add(state, asked, answer)
+    for asked, answer in answers:
+        if isinstance(answer, Failure):
+            state.reasons[asked] = answer.reason
         else:
-            state.reasons[asked] = answer.reason if isinstance(answer, Failure) else "no response"
+            _add(state, asked, answer)
     return state
 
 

@@ -148,10 +148,11 @@ def checked_url(url: str, what: str, example: str) -> SplitResult:
     return parsed
 
 
-def urls_from(text: str) -> dict[str, str] | str:
+def urls_from(text: str, *, leaving: bool = False) -> dict[str, str] | str:
     """Return the regions' URLs, or the domain's, from what `GLOBAL_INTEGERS_URLS` may be (docs/client.md).
 
-    Of a stack's outputs, `urls` is taken, or `domainUrl` if all `urls` are at the regions' own host names.
+    Of a stack's outputs, `urls` is taken, or `domainUrl` if all `urls` are at the regions' own host names. With
+    `leaving`, the URLs of regions that have left, but aren't deleted, are taken, too.
 
     Raises:
         ValueError: the text is neither a domain's URL, nor URLs, nor the path of a file with them.
@@ -185,6 +186,8 @@ def urls_from(text: str) -> dict[str, str] | str:
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)
+    if leaving and urls is not members and isinstance(members.get("leaving"), dict):
+        found = {**members["leaving"], **found}
     if not all(isinstance(url, str) for url in found.values()):
         other = "something else than URLs by region; give these, or a stack's outputs with 'urls'"
         raise ValueError(f"{source} has {other}")
@@ -203,13 +206,13 @@ def _are_names_of(domain: str, urls: Any) -> bool:
     return not urls or (isinstance(urls, dict) and all(str(url).endswith(own) for url in cast("Any", urls).values()))
 
 
-def urls_from_environment() -> dict[str, str] | str:
+def urls_from_environment(*, leaving: bool = False) -> dict[str, str] | str:
     """Return the regions' URLs, or the domain's, in the environment variable `GLOBAL_INTEGERS_URLS`."""
     text = os.environ.get(VARIABLE)
     if text is None or not text.strip():
         state = "not set" if text is None else "empty"
         raise ValueError(f"the environment variable {VARIABLE} is {state}; {HOW_TO_SET}")
     try:
-        return urls_from(text)
+        return urls_from(text, leaving=leaving)
     except ValueError as error:
         raise ValueError(f"{VARIABLE}: {error}") from None
