@@ -13,8 +13,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
-SERVERS = ("/usr/sbin", "/usr/local/sbin")
-"""Debian keeps servers where only root looks."""
+SERVERS = ("/usr/sbin", "/usr/local/sbin", *map(str, Path("/usr/lib/postgresql").glob("*/bin")))
+"""Debian keeps servers where only root looks, and PostgreSQL's where nobody does."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Program:
     Args:
         title: Its name in messages.
         commands: What must be there: one command of each group.
-        packages: The packages of Debian and Ubuntu that have them. None of these starts a service.
+        packages: The packages of Debian and Ubuntu that have them. Of these, only PostgreSQL's starts a service.
         quick: Whether a test that runs it is quick enough for `make check`. The other tests are `long`.
     """
 
@@ -147,6 +147,7 @@ CHROMIUM = Program(
 MARIADB = Program(
     "MariaDB", (("mariadb",), ("mariadbd",), ("mariadb-install-db",)), ("mariadb-server-core", "mariadb-client-core")
 )
+POSTGRESQL = Program("PostgreSQL", (("psql",), ("postgres",), ("initdb",)), ("postgresql",))
 MAKE = Program("make", (("make",),), ("make",), quick=True)
 BROWSERS = ("lynx", "links", "elinks", "w3m")
 CLIENTS = Program(
@@ -171,6 +172,7 @@ UWSGI = CompiledProgram(
 PROGRAMS = {
     "chromium": CHROMIUM,
     "mariadb": MARIADB,
+    "postgresql": POSTGRESQL,
     "make": MAKE,
     "clients": CLIENTS,
     "java": JAVA,

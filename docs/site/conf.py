@@ -34,7 +34,7 @@ for module in [name for name in sys.modules if name.partition(".")[0] == "compon
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 CONTENTS = {
-    "For everybody": ["docs/tasks"],
+    "For everybody": ["docs/tasks", "docs/moving"],
     "For callers": [
         "docs/client",
         "docs/recipes",

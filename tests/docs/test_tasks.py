@@ -24,6 +24,8 @@ def test_a_command_of_the_client_works(
 ) -> None:
     with Stack(counters=["integers", "orders", "invoices", "invoices-2026"], max_counters=10) as stack:
         stack.integers()["orders"].take(99)
+        stack.jump()
+        stack.jump()  # above the floor that the page sets
 
         def client(_: object, **options: Any) -> Integers:
             return stack.integers(**options)

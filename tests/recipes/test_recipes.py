@@ -1,6 +1,5 @@
 """Every recipe does what it says: run as it stands on the page, after its set-up, on a server and a real database."""
 
-import os
 import re
 import runpy
 import signal
@@ -18,10 +17,8 @@ from global_integers.testing import Stack
 from local.aws_clients import Aws
 from local.paths import ROOT
 from proof.faulty_server import Fault, Request, Response, Server
-from tests.docs.pages import deployments, section
 from tests.local.machine import mint
 from tests.recipes.conftest import HANG, PREPARE, REGION, STRIDE, User, recipe
-from tools.programs import MARIADB
 
 ((_, KEY),) = recipe("An auto-increment primary key for a DynamoDB table")
 ((_, CONSUMER),) = recipe("An idempotent SQS consumer")
@@ -225,98 +222,3 @@ def test_a_message_comes_again_while_a_consumer_has_it(user: User, aws: Aws, url
     assert slow.returncode == 0 or "ReceiptHandleIsInvalid" in err, err
     assert len([request for request in server.requests if putting(request)]) == 2
     assert items(aws, "invoices") == {before + STRIDE: "a book"}
-
-
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """The home of a user whose `mariadb` finds a server, which has no network."""
-    folder = tmp_path_factory.mktemp("db")
-    options = [f"--datadir={folder / 'data'}", *(["--user=root"] if os.getuid() == 0 else [])]
-    _, daemon, installer = MARIADB.paths()
-    install = [installer, "--no-defaults", "--auth-root-authentication-method=normal"]
-    subprocess.run([*install, "--skip-test-db", *options], check=True, capture_output=True, timeout=HANG)
-    (folder / ".my.cnf").write_text(f"[client]\nsocket={folder / 's'}\nuser=root\n")
-    command = [daemon, "--no-defaults", "--skip-networking", f"--socket={folder / 's'}", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr
-        said = ""
-        while "ready for connections" not in said:  # what it says later fits into the pipe
-            line = server.stderr.readline()
-            assert line, said
-            said += line
-        yield folder
-        server.terminate()
-
-
-class Shop:
-    """A shop whose orders have always had an AUTO_INCREMENT key, and its owner, who moves them as the page says."""
-
-    def __init__(self, user: User, home: Path) -> None:
-        self.user, self.home, self.floor = user, str(home), ""
-        choose, _, deploy, end, insert, verify = (code for _, code in recipe("Moving a MySQL sequence over"))
-        self.steps = {"choose": choose, "deploy": deploy, "end": end, "insert": insert, "verify": verify}
-
-    def step(self, name: str) -> str:
-        """Carry out a step of the page. Returns what it prints."""
-        printed = self.user.output("sh", self.steps[name], HOME=self.home, floor=self.floor).strip()
-        self.floor = printed if name == "choose" else self.floor
-        return printed
-
-    def sql(self, statements: str, database: str = "shop") -> str:
-        command = 'mariadb --batch --skip-column-names -D "$DATABASE" -e "$SQL"'
-        return self.user.output("sh", command, HOME=self.home, SQL=statements, DATABASE=database)
-
-
-INSERT = "INSERT INTO orders (item) VALUES ('old')"
-
-
-@pytest.fixture
-def shop(user: User, home: Path) -> Shop:
-    """With 1,000 orders, of which the last three have been deleted."""
-    shop = Shop(user, home)
-    shop.sql("DROP DATABASE IF EXISTS shop; CREATE DATABASE shop", "mysql")
-    shop.sql("CREATE TABLE orders (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, item TEXT NOT NULL)")
-    shop.sql(f"INSERT INTO orders (item) VALUES {', '.join(['(1)'] * 1000)}; DELETE FROM orders WHERE id > 997")
-    return shop
-
-
-def test_the_settings_of_the_move_are_those_of_its_local_up() -> None:
-    text = section("recipes.md", "Moving a MySQL sequence over")
-
-    assert list(deployments(text)) == [{"counters": ["integers", "orders"], "floors": {"orders": "$floor"}}]
-    assert """-c 'counters=["integers", "orders"]' -c "floors={\\"orders\\": $floor}"\n""" in text
-
-
-@pytest.mark.needs("mariadb")
-def test_old_and_new_rows_never_meet(shop: Shop) -> None:
-    shop.sql(INSERT)
-    floor = int(shop.step("choose"))
-    shop.sql(INSERT)
-    shop.step("deploy")
-    shop.sql(INSERT)
-    assert shop.step("end") == "go on"
-    for mode in ("", "STRICT_ALL_TABLES"):
-        with pytest.raises(AssertionError, match=r"minted|doesn't have a default value"):
-            shop.sql(f"SET sql_mode = '{mode}'; {INSERT}")
-    for _ in range(3):
-        shop.step("insert")
-
-    *before, first, second, third = map(int, shop.sql("SELECT id FROM orders ORDER BY id").split())
-    assert before == [*range(1, 998), 1001, 1002, 1003]
-    assert before[-1] < floor <= first
-    assert (second, third) == (first + STRIDE, first + 2 * STRIDE)
-    assert [line.split("\t") for line in shop.step("verify").splitlines()] == [
-        ["old", "COUNT(*)", "MIN(id)", "MAX(id)"],
-        ["0", "3", str(first), str(third)],
-        ["1", "1000", "1", "1003"],
-    ]
-
-
-@pytest.mark.needs("mariadb")
-def test_old_writers_faster_than_thought_are_noticed(shop: Shop) -> None:
-    floor = int(shop.step("choose"))
-    assert floor == 1001 + 1_000_000, "counts the deleted rows too"
-    shop.sql(f"ALTER TABLE orders AUTO_INCREMENT = {floor + 5}; {INSERT}; {INSERT}")
-
-    assert shop.step("end") == "choose a higher floor"
-    assert int(shop.step("choose")) == floor + 7 + 1_000_000
