@@ -180,7 +180,7 @@ def test_the_home_moves_only_once_both_of_its_tables_are_there() -> None:
     items: Items = {**KNOWN, **gone, (HOME, "mirror", "/deployment"): record(HOME)}
 
     error, refused = deploy_badly(config(*THREE, home=NEW), aws=Aws(items=items))
-    assert str(error).startswith(f"{PREFIX}-layouts in {HOME} is gone. To move the home region to {NEW}, set aws:regi")
+    assert str(error).startswith(f"{PREFIX}-layouts in {HOME} is gone. Before the home region moves to {NEW}, deploy")
     assert [each for each in refused.resources if each.custom] == []
 
 
