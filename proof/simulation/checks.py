@@ -237,9 +237,8 @@ class CheckedWorld(World):
         ]
         if older:
             table.items[counter], issued = random.choice(older)
-
-            minted = self.minted | {key: where for key, (where, _) in self.excepted.items()}
-            for key, where in minted.items():
+            excepted = [(key, where) for key, (where, _) in self.excepted.items()]
+            for key, where in [*self.minted.items(), *excepted]:  # two regions may have minted what is excepted
                 if where == region and key[0] == counter and key[1] > issued:
                     self.excepted[key] = region, NEVER
                     self.minted.pop(key, None)
