@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr
 from io import StringIO
 from itertools import count, product
+from math import inf
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import Mock, patch
@@ -270,7 +271,7 @@ def _taken(database: Database, call: Callable[[], Any]) -> tuple[Any, float, flo
 
 def invoked(function: str, payload: Mapping[str, Any], _: float) -> dict[str, Any]:
     """Carry out what a minting function asks the coordinator for, at home."""
-    context = SimpleNamespace(invoked_function_arn=function, get_remaining_time_in_millis=lambda: 900_000)
+    context = SimpleNamespace(invoked_function_arn=function, get_remaining_time_in_millis=lambda: inf)
     with patch.dict(os.environ, {"AWS_REGION": HOME}):
         try:
             return json.loads(json.dumps(coordinate.handler.handler(payload, context)))
