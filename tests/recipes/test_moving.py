@@ -88,6 +88,7 @@ def owner(user: User) -> Generator[Owner]:
 NEXT = DUAL_RUN.replace("NUMBERS=both ", "")
 
 
+@pytest.mark.long
 def test_an_atomic_counter_is_moved_and_back(owner: Owner, url: str) -> None:
     assert owner.run(NEXT) == "18", "as before"
     before = mint(url, "orders")[1]["integer"]
@@ -110,6 +111,7 @@ def test_an_atomic_counter_is_moved_and_back(owner: Owner, url: str) -> None:
     assert int(owner.run(NEXT)) > max(switched)
 
 
+@pytest.mark.long
 def test_the_way_back_waits_for_all_regions(owner: Owner) -> None:
     owner.run(END)
     urls = json.loads((owner.user.folder / "outputs.json").read_text())["urls"] | {REGION: "http://127.0.0.1:9/"}

@@ -113,7 +113,7 @@ def test_what_the_page_installs_is_locked_with_checksums() -> None:
     ).resolve() == ROOT / "client" / "typescript"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_redocly_finds_nothing_in_the_document(node: Node, tmp_path: Path) -> None:
     (tmp_path / "redocly.yaml").write_text("extends: [recommended]\n")
     done = node("node_modules/openapi-typescript/bin/cli.js", str(DOCUMENT), "--redocly", "redocly.yaml")

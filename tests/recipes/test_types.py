@@ -31,7 +31,7 @@ follow_imports = silent
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_strict_types_of_the_recipes_and_the_clients_page(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "mypy.ini").write_text(CONFIGURATION)
