@@ -178,7 +178,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
         "no longer in the settings, but still minting": _without(existing, desired["counters"]),
-        "floors": [_floor(counter, n, record, issued) for counter, n in sorted(floors.items())],
+        "floors": [_floor(counter, n, desired, record, issued) for counter, n in sorted(floors.items())],
         "recovery": [answer["loss"]] if answer and answer != before["recovery"] else [],
     }
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
@@ -187,8 +187,10 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
             yield f"{words}: {before[key]:,} → {desired[key]:,}"
 
 
-def _floor(counter: str, floor: int, record: StoredRecord, issued: Issued) -> str:
+def _floor(counter: str, floor: int, desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> str:
     """Return a new floor, and whether its counter is above it already. `*` has no counter of its own."""
+    if counter not in ("*", *desired["counters"], *record.counters):
+        return f"{counter} {floor:,} is refused, unless {counter} was created without a deployment"
     base, last = record.counters.get(counter, {}).get("base", 0), issued.get(counter) or 0
     if max(base, last) < floor:
         return f"{counter} {floor:,}"

@@ -210,8 +210,8 @@ class GlobalIntegersArgs:
     tags: Setting[Mapping[str, pulumi.Input[str]]] = setting(
         {}, wanted="keys and values", later=True, example={"team": "shop"}
     )
-    """Key → value: [tags](permissions.md#tags) of all resources. `global-integers` is `<project>-<stack>`, unless it is
-    one of them."""
+    """Key → value: [tags](permissions.md#tags) of all resources. `global-integers` is the prefix, unless it is one of
+    them."""
     budget: Setting[int] = setting(0, least=0, most=1_000_000)
     """US dollars a month for the services used here, in these regions, up to 1000000; 0 is none. `alarmEmails` (up to
     10 of 50 characters) are notified at 80 and 100 percent."""

@@ -67,7 +67,7 @@ def check_counters(settings: Settings, findings: Findings) -> None:
     if settings.counters and default not in settings.counters:
         first, key = settings.counters[:SHOWN], findings.key("default_counter")
         listed = ", ".join(first) + ", …" * (len(settings.counters) > SHOWN)
-        hint = did_you_mean(default, settings.counters) or f"; set {key} to one of them, such as {first[0]!r}"
+        hint = did_you_mean(default, settings.counters) or f"; set {key} to one of them"
         findings.wrong("default_counter", default, f"is not in {findings.key('counters')} ({listed}){hint}")
     for counter, floor in settings.floors.items():
         if counter != ALL:

@@ -399,6 +399,11 @@ FLOORS = {"floors": {"integers": 500}}
             f"{LOST.replace(f'15,000{BURST}', '40,000')}; floors: integers 50,001",
         ),
         (RECORDED, {"floors": {"integers": 9}}, "floors: integers 9 has no effect: it is at 10,001 already"),
+        (
+            RECORDED,
+            {"floors": {"ordres": 9}},
+            "floors: ordres 9 is refused, unless ordres was created without a deployment",
+        ),
         (replace(RECORDED, desired={**BEFORE, **FLOORS}), FLOORS, ""),
         (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),
         (ANSWERS, {"recovery": {"loss": LOSS, "above": 8}}, f"recovery: {LOSS}"),
