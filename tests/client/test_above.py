@@ -235,7 +235,7 @@ def test_each_counter_that_is_named_is_checked(
     assert (low.status, low.stdout.count("wrong: orders: "), low.stdout.count("wrong: integers: ")) == (1, 3, 3)
     assert "wrong: orders: us-east-1 may mint 29\n" in low.stdout
     assert (high.status, waits) == (0, [90])
-    assert "global-integers: waiting 90 s for what may be leased\n" in high.stderr
+    assert "global-integers: waiting 90 s for calls that may be under way, and for what may be leased\n" in high.stderr
     assert down.status == 1
     assert down.stdout.startswith("wrong: integers: ap-southeast-2: no response")
 

@@ -21,7 +21,7 @@ from tools.programs import MARIADB, POSTGRESQL
 PAGE = "moving.md"
 DYNAMODB = section(PAGE, "From an atomic counter in DynamoDB")
 DATABASES = section(PAGE, "From a sequence or a ticket table")
-(_, PROGRAM), *_ = blocks(DYNAMODB, "python")
+(_, TUTORIAL), (_, PROGRAM) = blocks(DYNAMODB, "python")
 OUTPUTS, DUAL_RUN, CHOOSE, DEPLOY, CHECK, END, BACK = (code for _, code in blocks(DYNAMODB, "sh"))
 BOUND, UNBOUND, COUNT, CLOSE, REOPEN = (code for _, code in blocks(DATABASES, "sh"))
 FLOOR = CHOOSE.splitlines()[0]
@@ -69,20 +69,13 @@ def owner(user: User) -> Generator[Owner]:
     command = user.folder / "global-integers"
     command.write_text(SHIM.format(python=sys.executable))
     command.chmod(0o755)
-    dynamodb = Aws(user.machine.endpoint).client("dynamodb", REGION)
-    dynamodb.create_table(
-        TableName="atomic-counters",
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-    )
-    item = {"id": {"S": "orders"}, "seq": {"N": "17"}}
-    dynamodb.put_item(TableName="atomic-counters", Item=item)
+    (user.folder / "tutorial.py").write_text(TUTORIAL)
     path = f"{user.folder}{os.pathsep}{user.environment['PATH']}"
     made = Owner(user, PATH=path)
+    made.run(".venv/bin/python tutorial.py")
     made.environment["GLOBAL_INTEGERS_URLS"] = made.run(f'{OUTPUTS}echo "$GLOBAL_INTEGERS_URLS"')
     yield made
-    dynamodb.delete_table(TableName="atomic-counters")
+    Aws(user.machine.endpoint).client("dynamodb", REGION).delete_table(TableName="atomic-counters")
 
 
 NEXT = DUAL_RUN.replace("NUMBERS=both ", "")

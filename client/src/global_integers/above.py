@@ -65,7 +65,11 @@ def judge(
         if _least(state) <= above and region in present:
             found.wrong.append(f"{region} may mint {_least(state)}")
             floor = f"floors.{found.counter} {above + 1}"
-            found.hints.append(f"Set a floor: `pulumi config set --path {floor}`, then `pulumi up`, then check again")
+            here = f"-c 'floors={{\"{found.counter}\": {above + 1}}}'"
+            found.hints.append(
+                f"Set a floor: `pulumi config set --path {floor}`, then `pulumi up`; on one machine, "
+                f"`.venv/bin/python -m local up` with the options of the last time and {here}. Then check again"
+            )
         elif _least(state) <= above and not _is_closed(state, newest):
             found.wrong.append(f"{region} has left, but may mint {_least(state)} until a scheduled run has closed it")
     bases = [(region, base) for state in states.values() for region, base in state["bases"].items()]

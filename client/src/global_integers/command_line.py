@@ -327,7 +327,7 @@ def _check_above(client: Client, counters: Sequence[str], options: argparse.Name
         hints = [UNKNOWN_LEASES]
     elif minted and not wrong:
         seconds = seconds_to_wait(options.leases)
-        _say(f"waiting {seconds} s for what may be leased")
+        _say(f"waiting {seconds} s for calls that may be under way, and for what may be leased")
         sleep(seconds)
     if options.json:
         print(json.dumps({"ok": not wrong, "above": options.above, "wrong": wrong}))

@@ -167,7 +167,8 @@ function request<T>(given: Partial<ApiRequest<T>> & Pick<ApiRequest<T>, "subject
 
 /** Return a value as messages show it. */
 export function shown(value: unknown): string {
-  return typeof value === "string" ? `'${value.slice(0, 60)}'` : (JSON.stringify(value) ?? String(value));
+  if (typeof value === "string") return `'${value.slice(0, 60)}'`;
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
 }
 
 /** Return the name, or throw a `TypeError` if no counter can have it. */
@@ -373,7 +374,8 @@ function failureOf(response: ApiResponse): Failure {
     kind = "gone"; // AWS sends no such 4xx
     reason += ": the URL answers, but not as this API";
   }
-  if (status === 429) reason = `429: ${PAUSED}`;
+  const limit = String(detail).split("Rate Exceeded. ")[1]; // AWS says no more; a server on one machine does
+  if (status === 429) reason = [`429: ${PAUSED}`, limit].filter(Boolean).join(". ");
   else if ((status === 500 || status === 503) && !empty && !own) {
     reason = `${status}: ${PAUSED}, or its function failed`;
   }

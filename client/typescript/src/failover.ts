@@ -319,8 +319,8 @@ export async function firstAnswer<T>(
       if (answer.kind === "wrong") {
         throw new Refused(region, answer.details.status, answer.reason, answer.details.problem);
       }
-      // Without a block to mint, 404 is what the region should say.
-      if (request.count || answer.kind !== "absent") regions.failed(region, began, call.now(), answer);
+      // These say nothing of the region for other requests.
+      if (answer.kind !== "absent" && answer.kind !== "refused") regions.failed(region, began, call.now(), answer);
       if (!failures.has(region) || call.ends - began >= call.attempt) {
         failures.set(region, answer); // an attempt with too little time says less
       }

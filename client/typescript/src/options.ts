@@ -58,10 +58,7 @@ export interface CallOptions {
 export type AbortOptions = Pick<CallOptions, "signal">;
 
 const DEFAULTS = { lease: 1, leaseSeconds: 60, timeout: 10, attemptTimeout: 3 };
-const NAMES = [
-  ...["counter", "lease", "leaseSeconds", "timeout", "attemptTimeout", "prefer"],
-  ...["sign", "credentials", "observer", "fetch"],
-];
+const NAMES = "counter lease leaseSeconds timeout attemptTimeout prefer sign credentials observer fetch".split(" ");
 const DAY = 86_400;
 
 /** Options with their defaults. */
@@ -95,8 +92,7 @@ export function checkedOptions(urls: Urls | string, options: Options): Checked {
   for (const name of ["leaseSeconds", "timeout", "attemptTimeout"] as const) {
     const value = checked[name];
     if (typeof value !== "number" || !(value > 0 && value <= DAY)) {
-      const found = typeof value === "number" ? String(value) : shown(value);
-      throw new TypeError(`${name} ${found} is not above 0 and up to 86,400 seconds`);
+      throw new TypeError(`${name} ${shown(value)} is not above 0 and up to 86,400 seconds`);
     }
   }
   const { prefer } = checked;

@@ -213,6 +213,8 @@ def request_of(received: Received, default: str) -> Request:
     for name in PREFETCH_HEADERS:
         if (value := headers.get(name)) and any(word in value.lower() for word in PREFETCH_WORDS):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"this request is a prefetch ({name}), which mints nothing")
+    if any(name == "counter" for name, _ in query):
+        raise Problem(HTTPStatus.BAD_REQUEST, "the path names the counter, as in /orders, and no parameter does")
     return MintRequest(
         counter,
         _integer_parameter(query, "count", MAX_BLOCK),

@@ -33,6 +33,9 @@ LONGEST_PAUSE = 30.0
 CLEARLY_NEARER = 0.8
 """The nearest region is replaced only by one with less than this share of its latency, so callers don't alternate."""
 
+ABOUT_THE_REQUEST = (FailureKind.ABSENT, FailureKind.REFUSED)
+"""Failures that say nothing of the region for other requests: there is no such counter, or nobody may create one."""
+
 WARNED = 60.0
 """Seconds after a warning of a region in which it gets no other one: an overload comes and goes."""
 
@@ -389,7 +392,7 @@ class Failover:
                     return answer
                 if answer.kind is FailureKind.WRONG:
                     raise Refused(region, answer.status, answer.reason, answer.problem)
-                if request.count or answer.kind is not FailureKind.ABSENT:  # else it did what it should
+                if answer.kind not in ABOUT_THE_REQUEST:
                     regions.failed(region, began, answer)
                 if region not in failures or deadline.ends - began >= deadline.attempt:
                     failures[region] = answer  # an attempt with too little time says less
