@@ -13,7 +13,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
-SERVERS = ("/usr/sbin", "/usr/local/sbin", *map(str, Path("/usr/lib/postgresql").glob("*/bin")))
+POSTGRESQL_SERVERS = Path("/usr/lib/postgresql").glob("*/bin") if shutil.which("psql") else ()
+SERVERS = ("/usr/sbin", "/usr/local/sbin", *map(str, POSTGRESQL_SERVERS))
 """Debian keeps servers where only root looks, and PostgreSQL's where nobody does."""
 
 

@@ -10,7 +10,6 @@ from tools import generated
 from tools.generated import FILES, PAGES, PARTS, REFUSALS_TABLE, SLOW, refusals
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in FILES if path.suffix != ".txt"], ids=lambda path: path.name)
 def test_a_file_has_what_would_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generated, "PARTS", {part: PARTS[part] for part in PARTS if part not in SLOW})
@@ -27,7 +26,6 @@ def test_the_page_has_the_refusals() -> None:
     assert 3 <= len(refusals()) <= 20
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [part for part in PARTS if part not in SLOW], ids=lambda part: part.pattern[-40:])
 def test_old_figures_are_found_and_replaced(pattern: re.Pattern[str]) -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]

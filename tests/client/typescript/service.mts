@@ -11,7 +11,7 @@ const minted: number[] = [];
 const errors: string[] = [];
 let ended = false;
 process.stdin.on("end", () => (ended = true)).resume();
-setInterval(() => console.log(minted.length), 100).unref();
+const shows = setInterval(() => console.log(minted.length), 100);
 
 async function call(nth: number): Promise<void> {
   for (let n = 0; !ended; n++) {
@@ -25,4 +25,5 @@ async function call(nth: number): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: 200 }, (_, nth) => call(nth)));
+clearInterval(shows);
 console.log(JSON.stringify({ minted, errors }));

@@ -86,7 +86,7 @@ def run_after_a_grant(stack: Stack) -> None:
     scheduled_run()
 
 
-def test_a_dashboard_has_six_metrics_and_two_for_each_region(stack: Stack, written: Written) -> None:
+def test_a_dashboard_has_metrics_of_the_stack_and_of_each_region(stack: Stack, written: Written) -> None:
     """The lines are of the embedded metric format."""
     stack.monkeypatch.setenv("DASHBOARD", "true")
     run_after_a_grant(stack)
@@ -106,7 +106,7 @@ def test_a_dashboard_has_six_metrics_and_two_for_each_region(stack: Stack, writt
             assert metric["Unit"] == UNITS[metric["Name"]]
 
 
-def test_alarms_need_four_metrics_and_the_line_says_all(stack: Stack, written: Written) -> None:
+def test_alarms_need_few_metrics_and_the_line_says_all(stack: Stack, written: Written) -> None:
     run_after_a_grant(stack)
 
     (line,) = written.documents()

@@ -1,5 +1,6 @@
 """What `up` would do, and what is refused before anything is started or changed."""
 
+import re
 from collections.abc import Callable, Mapping
 
 import pulumi
@@ -39,7 +40,8 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
     unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
 
     lasting = "at the last run, each region could mint without the home region about: integers 1,000, orders 1,000"
-    assert unchanged.stdout == f"{lasting}\ndev: 74 unchanged; nothing was changed\n"
+    there = re.fullmatch(rf"{lasting}\ndev: (\d+) unchanged; nothing was changed\n", unchanged.stdout)
+    assert there
     *resources, said, last, _ = changed.stdout.splitlines()
     assert "  create    Table                     integers-eu-west-3-table" in resources
     assert "  replace   Invocation                integers-coordinator-us-east-1-reconcile" in resources
@@ -49,5 +51,5 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
         "the same for counters that aren't in the settings; joining: eu-west-3; window: 1,000 → 50,000"
     )
     assert last == lasting
-    assert changed.stdout.endswith("dev: 73 unchanged, 17 to create, 1 to replace; nothing was changed\n")
+    assert f"dev: {int(there[1]) - 1} unchanged, 17 to create, 1 to replace; nothing was changed\n" in changed.stdout
     assert (deployed.folder / "dev.json").read_bytes() == before
