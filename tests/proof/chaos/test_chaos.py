@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from local.paths import ROOT
-from proof.chaos.events import EVENTS
 from proof.chaos.stack import wait_until
 from tests.local.machine import HANGING, processes_of
 
@@ -102,12 +101,6 @@ def test_duplicates_and_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
     assert "fewer than 100,000 integers were minted\n" in out
     assert re.fullmatch(r"duplicates: [1-9][0-9,]*", out.splitlines()[-1])
-
-
-def test_the_page_for_contributors_lists_the_events() -> None:
-    rows = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
-
-    assert sorted(name for row in rows for name in re.findall("[a-z_]+", row)) == sorted(EVENTS)
 
 
 def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
