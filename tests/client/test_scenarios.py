@@ -15,7 +15,7 @@ from tests.client.scenarios import REGIONS, SCENARIOS, AtDomain, InMemory, Run, 
 CALLERS = ("threads", "tasks", "TypeScript")
 MARKS: dict[tuple[str, str], Sequence[pytest.MarkDecorator]] = {
     **{("deployment", caller): [pytest.mark.server] for caller in CALLERS},
-    ("deployment", "tasks"): [pytest.mark.server, pytest.mark.long],
+    **{("deployment", caller): [pytest.mark.server, pytest.mark.long] for caller in ("tasks", "TypeScript")},
     ("loopback", "tasks"): [pytest.mark.slow],
 }
 CASES = [

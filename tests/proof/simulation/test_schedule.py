@@ -14,7 +14,7 @@ LOSSES = {1: 450, 2: 300, 3: 150}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with more, an answer may be needed. `make search` runs 100,000."""
 
-SHORT = 20
+SHORT = 10
 """Schedules of the short search, for each of them."""
 
 PARTS = 5
