@@ -88,26 +88,17 @@ def event(
     be put back, if the layouts table has none, or one that was written in another table; or the record of a `former`
     home, if that is a later one. A home that must be taken over, or taken back, is always asked.
     """
-    admitted = admitted_by(desired, record, former)
-    if admitted is not None:
-        return canonical({"desired": desired, "follows": admitted.follows, "requested": admitted.requested})
-    known = _of_this_table(desired, record, former) or last(copy, record, former)  # any of them may be an older one
+    if record and is_admitted(desired, record, former):
+        return canonical({"desired": desired, "follows": record.follows, "requested": record.requested})
+    here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
+    # After a loss or a move, any of them may be an older one.
+    known = record if here and last(record, former) is record else last(copy, record, former)
     return canonical({"desired": desired, "follows": known.token if known else "", "requested": now})
 
 
-def admitted_by(
-    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
-) -> StoredRecord | None:
-    """Return the record if it asks for the same; None if the event is a new one."""
-    known = _of_this_table(desired, record, former)
-    return known if known and known.desired == desired and former is None else None
-
-
-def _of_this_table(
-    desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None
-) -> StoredRecord | None:
-    here = record is not None and record.desired["layoutsLabel"] == desired["layoutsLabel"]
-    return record if here and last(record, former) is record else None
+def is_admitted(desired: Mapping[str, Any], record: StoredRecord | None, former: StoredRecord | None) -> bool:
+    """Return whether the record asks for the same, so that the event is no new one."""
+    return record is not None and former is None and record.desired == desired
 
 
 def last(*records: StoredRecord | None) -> StoredRecord | None:
@@ -138,8 +129,6 @@ CALLERS = {
     "NONE": "everyone will be able to mint",
 }
 """What an `authorization` means to them."""
-
-TEN_SECONDS = "or what lasts ten seconds"
 
 Issued = Mapping[str, int | None]
 """Counter → the last integer that was issued of it; None if a region doesn't say."""
@@ -244,7 +233,9 @@ def _gap(counter: str, desired: Mapping[str, Any], record: StoredRecord, issued:
     to_floor = _floor_of(counter, desired) - (base if last is None else last + 1)
     if to_floor > gap:
         return f"{'up to' if last is None else 'about'} {to_floor:,}"
-    return f"up to {gap:,}, or more after a burst since the last run" if lost else f"about {gap:,}, {TEN_SECONDS}"
+    if lost:
+        return f"up to {gap:,}, or more after a burst since the last run"
+    return f"about {gap:,}, or what lasts ten seconds"
 
 
 def _window(counter: str, record: StoredRecord) -> int:
@@ -329,7 +320,7 @@ def request(
         record, copy, labels, layouts_label, first_layouts_label = resolved
         of_tables = {"tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label}
         asked = {**desired, **of_tables}
-        if pulumi.runtime.is_dry_run() and not admitted_by(asked, record, moved):
+        if pulumi.runtime.is_dry_run() and not is_admitted(asked, record, moved):
             return cast("str", pulumi.UNKNOWN)  # or `pulumi up --plan` would refuse the time at which it runs
         return event(asked, record, copy, int(time.time()), moved)
 
