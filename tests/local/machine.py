@@ -13,7 +13,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -167,15 +167,15 @@ def integers_of(block: dict[str, Any]) -> list[int]:
 class Clients:
     """Clients that mint from all URLs all the time, until `end`. What each got is kept in order."""
 
-    def __init__(self, urls: dict[str, str], each: int = 2, repeated: Collection[int] = (429, 503)) -> None:
-        """Start `each` clients of each region. They try again after a status of `repeated`."""
+    def __init__(self, urls: dict[str, str], each: int = 2) -> None:
+        """Start `each` clients of each region. They try again after 429 and 503."""
         self.minted: dict[tuple[str, int], list[int]] = defaultdict(list)
         self.failed: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self.retried = 0
         self.stop = Event()
         self.got = Condition()
         self.pool = ThreadPoolExecutor(16)
-        self.each, self.repeated = each, repeated
+        self.each = each
         self.running: list[Future[None]] = []
         self.add(urls)
 
@@ -187,7 +187,7 @@ class Clients:
     def _mint(self, region: str, number: int, url: str) -> None:
         while not self.stop.is_set():
             status, document = mint(url)
-            if status in self.repeated:
+            if status in (429, 503):
                 self.retried += 1
                 self.stop.wait(0.1)  # shorter than Retry-After
                 continue
