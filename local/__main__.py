@@ -13,8 +13,9 @@ import gc
 import sys
 from importlib.util import find_spec
 
-if find_spec("ministack") is None:
-    sys.exit("the dependencies aren't installed for this Python; after `make up`: .venv/bin/python -m local")
+for needed in ("boto3", "ministack", "psutil", "pulumi_aws", "yaml"):
+    if find_spec(needed) is None:
+        sys.exit(f"this Python has no {needed}; install all: make .venv/local. Then: .venv/bin/python -m local")
 
 from .command_line import main
 

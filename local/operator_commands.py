@@ -23,7 +23,7 @@ from .domain import how_to
 from .paths import ROOT, LocalError, command
 from .resources.lambda_ import FUNCTION, failure
 from .server import aws_server
-from .stack import Made, State
+from .stack import Made, State, stack_file
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Deployed:
         if not self.outputs:
             if self.state.unfinished:
                 raise LocalError(f"the first `up` of stack {stack} has not finished; to continue it: {self.state.up}")
+            stack_file(stack)
             raise LocalError(f"stack {stack} is not deployed here; deploy it: {self.state.up}")
         self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
         self.urls: dict[str, str] = {**self.outputs["urls"], **self.outputs["leaving"]}

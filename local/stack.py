@@ -58,9 +58,7 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     own = f"{described['name']}:"
     if stack in RESERVED:
         raise LocalError(f"--stack {stack}: a process is recorded under this name here; choose another")
-    path = ROOT / f"Pulumi.{stack}.yaml"
-    if not path.is_file():
-        raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")
+    path = stack_file(stack)
     defaults = {key: entry["default"] for key, entry in described["config"].items() if "default" in entry}
     try:
         written: Any = yaml.safe_load(path.read_text()) or {}
@@ -89,6 +87,18 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
                 f"write its value there, or pass it for this run: -c {name}=<value>"
             )
     return values
+
+
+def stack_file(stack: str) -> Path:
+    """Return the file of a stack's settings.
+
+    Raises:
+        LocalError: there is none.
+    """
+    path = ROOT / f"Pulumi.{stack}.yaml"
+    if not path.is_file():
+        raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")
+    return path
 
 
 def _is_encrypted(value: Any) -> bool:

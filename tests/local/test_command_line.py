@@ -121,7 +121,7 @@ def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path, overr
     [
         (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev"),
         (("up", "--port", "1"), "To move it, which changes the URLs: kill "),
-        (("outputs", "--stack", "local"), "stack local is not deployed here"),
+        (("outputs", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
         (("outputs", "regions.0"), "outputs regions.0: there is no '0'; there is nothing below"),
         (("lose",), "lose: name a region, or --layouts, --mirror; the regions are us-east-1, eu-west-1"),

@@ -4,9 +4,16 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local.aws_clients import Aws
+from local.operator_commands import Deployed
+from local.paths import LocalError
+from local.server import aws_server
+from local.server.process import Server
 from tests.local.machine import HANGING, Command, Machine, mint, up
 
 
@@ -54,6 +61,18 @@ def test_after_down_all_begins_again(fresh: Machine) -> None:
     assert started.returncode == 0, "no witness of tables that were another server's"
     assert started.stdout.startswith(f"local AWS server: started on {fresh.endpoint} ")
     assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stack", "advice"),
+    [("dev", "stack dev is not deployed here; deploy it: .* up"), ("nonesuch", "there is no Pulumi.nonesuch.yaml; ")],
+)
+def test_a_stack_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str, advice: str) -> None:
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path))
+    monkeypatch.setattr(aws_server, "running", lambda _: Server(pid=os.getpid(), port=1))
+
+    with pytest.raises(LocalError, match=advice):
+        Deployed(stack)
 
 
 def follow(machine: Machine) -> Command:

@@ -362,7 +362,7 @@ function failureOf(response: ApiResponse): Failure {
   } catch {
     // Lambda, API Gateway and other servers send what they like.
   }
-  const empty = !Object.keys(found).length;
+  const explained = ["detail", "message", "Message"].some((name) => name in found);
   const detail = found["detail"] || found["message"] || found["Message"] || phrase;
   const own = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() === PROBLEM;
   let kind = KINDS.get(status) ?? "transient";
@@ -370,13 +370,13 @@ function failureOf(response: ApiResponse): Failure {
   if (Number.isInteger(found["granted"])) kind = "absent"; // the integer whose owner is asked for is above that
   if (!own && status === 403) {
     kind = "forbidden";
-  } else if (!own && (status === 404 || (kind === "wrong" && empty))) {
+  } else if (!own && (status === 404 || (kind === "wrong" && !explained))) {
     kind = "gone"; // AWS sends no such 4xx
     reason += ": the URL answers, but not as this API";
   }
   const limit = String(detail).split("Rate Exceeded. ")[1]; // AWS says no more; a server on one machine does
   if (status === 429) reason = [`429: ${PAUSED}`, limit].filter(Boolean).join(". ");
-  else if ((status === 500 || status === 503) && !empty && !own) {
+  else if ((status === 500 || status === 503) && explained && !own) {
     reason = `${status}: ${PAUSED}, or its function failed`;
   }
   let hint = "";

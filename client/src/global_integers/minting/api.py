@@ -365,18 +365,19 @@ def _failure(response: ApiResponse) -> Failure:
     kind = KINDS.get(response.status, FailureKind.TRANSIENT)
     if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
         kind = FailureKind.ABSENT
+    explained = not problem.keys().isdisjoint(("detail", "message", "Message"))
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
     status, hint = response.status, ""
     reason = f"{status}: {str(detail)[:300]}"
     own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
     if not own and status == 403:
         kind = FailureKind.FORBIDDEN
-    elif not own and (status == 404 or (kind is FailureKind.WRONG and not problem)):  # AWS sends no such 4xx
+    elif not own and (status == 404 or (kind is FailureKind.WRONG and not explained)):  # AWS sends no such 4xx
         kind, reason = FailureKind.GONE, f"{reason}: the URL answers, but not as this API"
     if status == 429:
         limit = str(detail).partition("Rate Exceeded. ")[2]  # AWS says no more; a server on one machine does
         reason = f"429: {PAUSED}. {limit}" if limit else f"429: {PAUSED}"
-    elif status in (500, 503) and problem and not own:
+    elif status in (500, 503) and explained and not own:
         reason = f"{status}: {PAUSED}, or its function failed"
     if kind is FailureKind.GONE:
         hint = OUTDATED
