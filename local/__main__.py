@@ -13,9 +13,8 @@ import gc
 import sys
 from importlib.util import find_spec
 
-for needed in ("boto3", "ministack", "psutil", "pulumi_aws", "yaml"):
-    if find_spec(needed) is None:
-        sys.exit(f"this Python has no {needed}; install all: make .venv/local. Then: .venv/bin/python -m local")
+if absent := [name for name in ("boto3", "ministack", "psutil", "pulumi_aws", "yaml") if find_spec(name) is None]:
+    sys.exit(f"this Python has no {absent[0]}; install all: make .venv/local. Then: .venv/bin/python -m local")
 
 from .command_line import main
 

@@ -18,7 +18,7 @@ from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, reg
 
 from ..names import ResourceNames
 from ..settings import NOT_IN_PROJECT_NAMESPACE, SettingsError
-from ..settings.values import canonical
+from ..settings.values import canonical, did_you_mean
 
 T = TypeVar("T")
 
@@ -178,8 +178,10 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
 
 def _floor(counter: str, floor: int, desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> str:
     """Return a new floor, and whether its counter is above it already. `*` has no counter of its own."""
-    if counter not in ("*", *desired["counters"], *record.counters):
-        return f"{counter} {floor:,} is refused, unless {counter} was created without a deployment"
+    known = (*desired["counters"], *record.counters)
+    if counter not in ("*", *known):
+        unless = f"unless {counter} was created without a deployment{did_you_mean(counter, known)}"
+        return f"{counter} {floor:,} is refused, {unless}"
     base, last = record.counters.get(counter, {}).get("base", 0), issued.get(counter) or 0
     if max(base, last) < floor:
         return f"{counter} {floor:,}"

@@ -1,6 +1,7 @@
 """A region in memory gives the same responses as one of a deployment, or as the functions' own code."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -20,6 +21,8 @@ from mint.model import Block, CeilingReached, CounterItem, LayoutUnknown, NoItem
 from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import partitions
 from global_integers_core import lattice, names
+from local.paths import ROOT
+from tests.client.callers import TypeScriptCaller
 from tests.client.region_proxies import HANG
 
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -100,6 +103,36 @@ def test_a_region_answers_as_a_deployed_one(direct: dict[str, str]) -> None:
         for (name, request), expected in zip(CONVERSATION, deployed, strict=True):
             assert answered(in_memory[name], request) == expected, f"{name}: {request.method} {request.path}"
     assert {status for status, _, _ in deployed} == {200, 201, 400, 404, 422, 503}
+
+
+READ = set(re.findall(r'headers\.(?:get|has)\("([a-z-]+)"\)', (ROOT / "client/typescript/src/api.ts").read_text()))
+"""The headers of a response that the client for TypeScript reads. Its own regions in memory send no others."""
+
+
+def test_the_regions_for_typescript_send_the_headers_that_its_client_reads() -> None:
+    typescript = TypeScriptCaller()
+    assert len(READ) == 3
+    try:
+        typescript.stack(REGIONS, ["integers", "orders"])
+        with Stack(REGIONS, max_counters=1000) as stack:
+            for fault in (None, "unavailable", "used up", "left"):
+                near = stack.regions[0]
+                if fault:
+                    near.fail(fault)
+                    typescript.change("fail", region=near.name, fault=fault)
+                for name, request in CONVERSATION:
+                    there = next(each for each in stack.regions if each.name == name)
+                    status, headers, _ = answered(there, request)
+                    names = {name.lower(): value for name, value in request.headers.items()}
+                    sent = {"url": request.url(there.url), "method": request.method, "headers": names}
+                    read = {header: value for header, value in headers.items() if header in READ}
+                    if (
+                        "status" in request.path and status == 200
+                    ):  # the client for TypeScript has no use for its members
+                        read["content-type"] = "application/json"
+                    assert typescript.change("answer", region=name, sent=sent)["value"] == [status, read], sent
+    finally:
+        typescript.end()
 
 
 def test_a_list_of_counters_is_that_of_a_deployed_region(direct: dict[str, str]) -> None:

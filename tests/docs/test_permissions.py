@@ -81,7 +81,7 @@ def test_the_sizes_that_are_priced_are_large_enough(sent: list[strangers.Measure
     names, numbers = "receiptcountfirststrideexpires", 4 * 11  # of 21 bytes at most, two digits a byte
     receipt = 100 + len(names) + len(receipt_of("k" * 255, "c" * 63)) + numbers
 
-    assert health <= price.HEALTH_BYTES < 2 * health
+    assert health <= price.HEALTH_BYTES < 2 * health, "HEALTH_BYTES in proof/bench/price.py"
     assert receipt <= public_stack.RECEIPT_BYTES < 2 * receipt
     assert receipt - 255 - 63 + 36 + 8 <= price.RECEIPT_BYTES, "of a UUID and a short name"
 

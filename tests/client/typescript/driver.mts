@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { CannotSign, DeadlineExceeded, Integers } from "../../../client/typescript/src/index.ts";
 import type { CallOptions, Counter, Credentials, Event, Options } from "../../../client/typescript/src/index.ts";
 import { REAL } from "../../../client/typescript/src/calls.ts";
+import type { Sent } from "../../../client/typescript/src/calls.ts";
 import { signed } from "../../../client/typescript/src/signing.ts";
 import { Stack } from "../../../client/typescript/src/testing.ts";
 import type { Fault } from "../../../client/typescript/src/testing.ts";
@@ -42,6 +43,8 @@ let hosts: Readonly<Record<string, string>> = {};
 let now: number | undefined;
 const realNow = Date.now;
 Date.now = () => now ?? realNow();
+
+const STANDING = { now: () => 0, wait: () => undefined } as unknown as Parameters<(typeof stack.regions)[0]["answer"]>[2];
 
 const camel = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const camels = (given: unknown): Record<string, unknown> =>
@@ -155,6 +158,10 @@ async function carriedOut(asked: Asked): Promise<unknown> {
       return found(asked.client).events;
     case "close":
       return found(asked.client).integers.close();
+    case "answer": {
+      const { status, headers } = region.answer(asked["sent"] as Sent, 1, STANDING);
+      return [status, Object.fromEntries(headers)];
+    }
     case "sign": {
       const { method, url, headers, of, service, keys, date } = asked as unknown as Signing;
       return signed(method, url, headers, of, service, keys, new Date(date));

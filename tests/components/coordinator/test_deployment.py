@@ -402,7 +402,7 @@ FLOORS = {"floors": {"integers": 500}}
         (
             RECORDED,
             {"floors": {"ordres": 9}},
-            "floors: ordres 9 is refused, unless ordres was created without a deployment",
+            "floors: ordres 9 is refused, unless ordres was created without a deployment; did you mean 'orders'?",
         ),
         (replace(RECORDED, desired={**BEFORE, **FLOORS}), FLOORS, ""),
         (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),

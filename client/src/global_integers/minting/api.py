@@ -6,6 +6,7 @@ to its request is believed: the region, the counter, the integer and the size mu
 
 import json
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -77,7 +78,7 @@ def checked_counter(name: str) -> str:
 def key_header(key: str) -> str:
     """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous."""
     if not isinstance(key, str) or not KEY.fullmatch(key):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"key {key!r:.40} is not 1 to 255 visible ASCII characters, without spaces")
+        raise ValueError(f"key {reprlib.repr(key)} is not 1 to 255 visible ASCII characters, without spaces")
     if "," not in key and not key.startswith('"'):
         return key
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
