@@ -401,8 +401,8 @@ FLOORS = {"floors": {"integers": 500}}
         (RECORDED, {"floors": {"integers": 9}}, "floors: integers 9 has no effect: it is at 10,001 already"),
         (
             RECORDED,
-            {"floors": {"ordres": 9}},
-            "floors: ordres 9 is refused, unless ordres was created without a deployment; did you mean 'orders'?",
+            {"floors": {"integer": 9}},
+            "floors: integer 9 is refused, unless integer was created without a deployment; did you mean 'integers'?",
         ),
         (replace(RECORDED, desired={**BEFORE, **FLOORS}), FLOORS, ""),
         (RECORDED, {"recovery": {"loss": LOSS, "above": 7}}, f"recovery: {LOSS}"),
