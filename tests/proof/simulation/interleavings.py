@@ -186,6 +186,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     `check_end` is called with the tables of every state in which all coordinators have ended. Return how many states
     there are, and how many of them are ends.
     """
+    for known in (following, after, _shared, _carried_out):  # by other rules, perhaps
+        known.cache_clear()
     world = joining()
     record = world.record
     assert record is not None
@@ -207,8 +209,6 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
-    for known in (following, after, _shared):
-        known.cache_clear()
     return len(seen), ends
 
 
@@ -227,20 +227,27 @@ def _shared(state: SearchState, record: DeploymentRecord, case: Case) -> Checked
     return state.world(record, case)
 
 
+@cache
+def _carried_out(
+    state: SearchState, operation: op.Operation, record: DeploymentRecord, case: Case
+) -> tuple[Any, SearchState]:
+    """Return the answer to an operation, and what it makes of the tables. `state` has no turns: many share its tables."""
+    if isinstance(operation, op.Clock) or kind_of(operation) == "reads":
+        return _shared(state, record, case).carry_out(operation), state
+    world = state.world(record, case)
+    return world.carry_out(operation), _state(world, state.unreachable, ())
+
+
 class Tables:
-    """The tables of a state. Reads go to those that all states share whose tables are the same."""
+    """The tables of a state, and what operations make of them."""
 
     def __init__(self, state: SearchState, record: DeploymentRecord, case: Case) -> None:
-        self._of = state._replace(turns=()), record, case
-        self.written: CheckedWorld | None = None
-        """Its own, once something was written."""
+        self.state = state._replace(turns=())
+        self._of = record, case
 
     def carry_out(self, operation: op.Operation) -> Any:
-        if self.written is None and (isinstance(operation, op.Clock) or kind_of(operation) == "reads"):
-            return _shared(*self._of).carry_out(operation)
-        state, record, case = self._of
-        self.written = self.written or state.world(record, case)
-        return self.written.carry_out(operation)
+        answer, self.state = _carried_out(self.state, operation, *self._of)
+        return answer
 
 
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
@@ -252,8 +259,7 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
             tables = Tables(before, record, case)
             next_turn = _at_once(_answered(turn, tables.carry_out), tables.carry_out, case, before.unreachable)
             turns = (*state.turns[:index], next_turn, *state.turns[index + 1 :])
-            written = tables.written
-            yield before._replace(turns=turns) if written is None else _state(written, before.unreachable, turns)
+            yield tables.state._replace(turns=turns)
 
 
 def _happened(state: SearchState, region: str | None, record: DeploymentRecord, case: Case) -> list[SearchState]:
