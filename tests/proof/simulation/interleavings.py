@@ -231,7 +231,7 @@ def _shared(state: SearchState, record: DeploymentRecord, case: Case) -> Checked
 def _carried_out(
     state: SearchState, operation: op.Operation, record: DeploymentRecord, case: Case
 ) -> tuple[Any, SearchState]:
-    """Return the answer to an operation, and what it makes of the tables. `state` has no turns: many share its tables."""
+    """Return the answer to an operation, and what it makes of the tables. `state` has no turns: many share it."""
     if isinstance(operation, op.Clock) or kind_of(operation) == "reads":
         return _shared(state, record, case).carry_out(operation), state
     world = state.world(record, case)
