@@ -307,13 +307,9 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
         if len(strides) > 1:
             found.wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
     minted = len(found.minted)
-    if options.json:
-        print(json.dumps({"ok": not found.wrong, "minted": minted, "wrong": found.wrong}))
-    else:
-        end = f"problems: {len(found.wrong)}" if found.wrong else "no problems"
-        wrong = [f"wrong: {message}" for message in found.wrong]
-        print(*found.regions, *wrong, *dict.fromkeys(found.hints), f"{minted} integers minted; {end}", sep="\n")
-    return 1 if found.wrong else 0
+    problems = f"problems: {len(found.wrong)}" if found.wrong else "no problems"
+    end = [*dict.fromkeys(found.hints), f"{minted} integers minted; {problems}"]
+    return _checked(options, found.regions, found.wrong, end, minted=minted)
 
 
 def _check_above(client: Client, counters: Sequence[str], options: argparse.Namespace) -> int:
@@ -329,11 +325,19 @@ def _check_above(client: Client, counters: Sequence[str], options: argparse.Name
         seconds = seconds_to_wait(options.leases)
         _say(f"waiting {seconds} s for calls that may be under way, and for what may be leased")
         sleep(seconds)
+    ok = [f"{found.counter}: nobody gets an integer up to {options.above} any more" for found in findings]
+    end = [*dict.fromkeys(hints), *([] if wrong else ok)]
+    return _checked(options, [], wrong, end, above=options.above)
+
+
+def _checked(
+    options: argparse.Namespace, begin: Sequence[str], wrong: Sequence[str], end: Sequence[str], **members: int
+) -> int:
+    """Print what a check has found: lines, of which some say what is wrong, or JSON. Return the exit status."""
     if options.json:
-        print(json.dumps({"ok": not wrong, "above": options.above, "wrong": wrong}))
+        print(json.dumps({"ok": not wrong, **members, "wrong": wrong}))
     else:
-        ok = [f"{found.counter}: nobody gets an integer up to {options.above} any more" for found in findings]
-        print(*(f"wrong: {message}" for message in wrong), *dict.fromkeys(hints), *([] if wrong else ok), sep="\n")
+        print(*begin, *(f"wrong: {message}" for message in wrong), *end, sep="\n")
     return 1 if wrong else 0
 
 
