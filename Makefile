@@ -79,7 +79,7 @@ short-tests: .venv/dev
 long: packages
 	$(BIN)/python -m pytest -m long
 
-# Run the tests ten times, half of them while the machine is busy, each time in another order (two hours).
+# Run the tests ten times, each time in another order, six of them two at once (an hour).
 flaky: packages
 	$(BIN)/python -m tools.flaky
 
