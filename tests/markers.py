@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures: set[str] = {*getattr(item, "fixturenames", ())}
         if SERVERS & fixtures:
             item.add_marker(pytest.mark.server)
-        alone = "machines" in fixtures and not SHARED & fixtures
+        alone = fixtures & {"machines", "nothing_runs"} and not SHARED & fixtures
         if alone or not all(PROGRAMS[name].quick for name in needed(item)):
             item.add_marker(pytest.mark.long)
 

@@ -84,7 +84,7 @@ def test_killed_after_any_step_it_is_repeated_reverted_or_goes_elsewhere(then: s
         moved(world, NEXT)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lost", [LAYOUTS, MIRROR, at_home(LAYOUTS, NEXT), at_home(MIRROR, NEXT)])
 @pytest.mark.parametrize("then", [NEXT, HOME])
 def test_killed_after_any_step_one_table_may_be_lost(lost: str, then: str) -> None:
