@@ -91,8 +91,7 @@ class Engine:
                 return before.id, {**kind.known(before, wanted.inputs), **registered}
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
-        if before is not None and result.replaces:
-            event = "replace"
+        if replaces:
             self.state.replace(made)
         else:
             self.state.put(made)

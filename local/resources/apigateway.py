@@ -88,10 +88,10 @@ class _Deployment(Kind):
     """
 
     identity = ("region", "restApi")
+    replaced = True
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        id_ = f"{inputs['restApi']}-{inputs['triggers']['body']:.8}"
-        return Result(id_, {}, replaces=before is not None and before.id != id_)
+        return Result(f"{inputs['restApi']}-{inputs['triggers']['body']:.8}", {})
 
 
 class _Stage(Kind):

@@ -16,8 +16,6 @@ class Result:
 
     id: str
     outputs: Mapping[str, Any]
-    replaces: bool = False
-    """Whether it is a new one, which takes the place of the one before. That is deleted at the end."""
 
 
 Inputs = Mapping[str, Any]
@@ -33,7 +31,7 @@ class Kind:
     """
 
     replaced: bool = False
-    """Whether a change takes a new one, which replaces the one before."""
+    """Whether a change takes a new one, which replaces the one before. That is deleted at the end."""
 
     done_if_failed = False
     """Whether an update that AWS refused counts as done, so that the next deployment doesn't repeat it."""
@@ -156,10 +154,9 @@ class Described(Kind):
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create it, or change it in the way that is described."""
         client = self.client(aws, inputs)
-        replaces = before is not None and self.replaced
         if before is not None and self.recreated:
             self.delete(aws, before)
-        if before is None or replaces or self.update is None:
+        if before is None or self.replaced or self.update is None:
             response = self.create.make(client, inputs)
             id_ = (self.id or f"{{{self.identity[-1]}}}").format_map({**inputs, **response})
         else:
@@ -168,7 +165,7 @@ class Described(Kind):
         self.then(client, inputs, before)
         made = {**inputs, ID: id_, SERVER: aws.endpoint}
         outputs = self.now(made, self.read_by.make(client, made)) if self.now else None
-        return Result(id_, outputs or {}, replaces)
+        return Result(id_, outputs or {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs as they are now."""

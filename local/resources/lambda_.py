@@ -202,7 +202,7 @@ class _Invocation(Kind):
         payload = response["Payload"].read().decode()
         if "FunctionError" in response:
             raise LocalError(f"{name}: {failure(payload, response.get('LogResult', ''))}")
-        return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
+        return Result(f"{name}:CREATE_ONLY", {"result": payload})
 
 
 KINDS: dict[str, Kind] = {
