@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from .apigateway import GATEWAY
 from .aws_clients import Aws
 from .domain import DOMAIN, how_to, only_one, serve
-from .engine import Engine, deploy, run
+from .engine import Engine, deploy
 from .operator_commands import AT_HOME, Deployed, demo, logs, lose, send
 from .paths import VERSION, LocalError, as_here, command, start_afresh, state_folder, storage_problem
 from .server import aws_server
@@ -192,8 +192,9 @@ def _up(options: argparse.Namespace) -> None:
             _show(event, kind, name)
 
     try:
-        name, aws = project()["name"], Aws(started.endpoint)
-        made = deploy(name, stack, config, aws, report, overrides=options.overrides)
+        name, state = project()["name"], State(stack)
+        state.begin(options.overrides)
+        made = deploy(Engine(Aws(started.endpoint), state, report), name, config).outputs
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         if aws_server.SERVICE.runs():
@@ -238,7 +239,7 @@ def _planned(
     events: list[tuple[str, str, str]] = []
     aws = Aws(server.endpoint) if server else None
     engine = Engine(aws, State(stack, frozen=True), lambda what, kind, name: events.append((what, kind, name)))
-    return events, run(engine, project()["name"], config).messages
+    return events, deploy(engine, project()["name"], config).messages
 
 
 def _say(messages: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -32,12 +32,6 @@ def project() -> dict[str, Any]:
 def stacks() -> list[str]:
     """Return the stacks that have a `Pulumi.<stack>.yaml`."""
     return sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
-
-
-def up_with(stack: str, overrides: Iterable[str]) -> str:
-    """Return the command that deploys a stack with these options `-c`."""
-    options = "".join(f" -c {shlex.quote(each)}" for each in overrides)
-    return command(f"up --stack {stack}{options}")
 
 
 def write_stack_of_server(endpoint: str) -> None:
@@ -227,10 +221,11 @@ class State:
     @property
     def up(self) -> str:
         """The command that repeats the last `up`."""
-        return up_with(self.stack, self.overrides)
+        options = "".join(f" -c {shlex.quote(each)}" for each in self.overrides)
+        return command(f"up --stack {self.stack}{options}")
 
-    def begin(self, overrides: Sequence[str] = ()) -> None:
-        """Record that a deployment has begun."""
+    def begin(self, overrides: Sequence[str]) -> None:
+        """Record that a deployment has begun, with these options `-c`."""
         with self._changed():
             self.unfinished, self.overrides = True, [*overrides]
 

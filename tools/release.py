@@ -34,8 +34,9 @@ import pulumi_global_integers
 from global_integers import Integers
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
 from local.server import aws_server
-from local.engine import deploy
+from local.engine import Engine, deploy
 from local.aws_clients import Aws
+from local.stack import State
 
 def program():
     args = GlobalIntegersArgs("us-east-1", ["us-east-1", "eu-west-1"], authorization="NONE", protect=False)
@@ -43,7 +44,7 @@ def program():
 
 started = aws_server.start(0)
 try:
-    outputs = deploy("released", "dev", {}, Aws(started.endpoint), lambda *_: None, program)
+    outputs = deploy(Engine(Aws(started.endpoint), State("dev"), lambda *_: None), "released", {}, program).outputs
     with Integers(outputs["urls"], prefer="eu-west-1", timeout=120, attempt_timeout=60) as integers:
         print(json.dumps([pulumi_global_integers.__file__, sys.modules["global_integers"].__file__, integers.next()]))
 finally:

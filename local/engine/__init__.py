@@ -6,7 +6,7 @@ counts as changed, though `up` may find that it isn't.
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -198,25 +198,9 @@ def _errors_of(name: str, kind: str) -> Generator[None]:
 
 
 def deploy(
-    project: str,
-    stack: str,
-    config: Mapping[str, str],
-    aws: Aws,
-    report: Report,
-    program: Callable[[], None] = main,
-    overrides: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports.
-
-    The `overrides` are already part of `config`; they are recorded, to name the command that repeats this.
-    """
-    state = State(stack)
-    state.begin(overrides)
-    return run(Engine(aws, state, report), project, config, program).outputs
-
-
-def run(engine: Engine, project: str, config: Mapping[str, str], program: Callable[[], None] = main) -> ProgramOutcome:
-    """Run a program with this engine: with a frozen state as `pulumi preview` does, else as `pulumi up`."""
+    engine: Engine, project: str, config: Mapping[str, str], program: Callable[[], None] = main
+) -> ProgramOutcome:
+    """Apply a program as `pulumi up` would: make, change, then remove what is gone. With a frozen state, preview it."""
     state = engine.state
     outcome = run_program(
         engine, project=project, stack=state.stack, config=config, preview=state.frozen, program=program

@@ -16,8 +16,9 @@ from components.settings import SettingsError
 from components.testing import Mocks
 from global_integers_core.names import camel
 from local.aws_clients import Aws
-from local.engine import deploy
+from local.engine import Engine, deploy
 from local.engine.program import event_loop
+from local.stack import State
 
 pytestmark = pytest.mark.filterwarnings(
     # Pulumi's threads leave their loops open. Where one is collected after its own sockets, it can't be closed either.
@@ -186,7 +187,8 @@ def test_the_outputs_are_those_of_a_deployment(local_aws: Aws) -> None:
         for name, output in shop(**settings).items():
             pulumi.export(name, output)
 
-    deployed = deploy("shop", "test", {}, local_aws, lambda _event, _kind, _name: None, program)
+    engine = Engine(local_aws, State("test"), lambda _event, _kind, _name: None)
+    deployed = deploy(engine, "shop", {}, program).outputs
     mocked = run(Mocks(), lambda: shop(**settings))
 
     assert [set(record) for record in mocked.pop("records")] == [set(record) for record in deployed.pop("records")]

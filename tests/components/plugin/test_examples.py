@@ -13,8 +13,9 @@ import yaml
 
 import components
 from local.aws_clients import Aws
-from local.engine import deploy
+from local.engine import Engine, deploy
 from local.paths import ROOT
+from local.stack import State
 from tests.components.recording import Aws as Recorded
 from tests.components.running import run_program
 from tools.generated import TOKEN, schema
@@ -101,7 +102,7 @@ def test_the_shops_checkout_numbers_orders(local_aws: Aws, tmp_path: Path, monke
     def program() -> None:
         runpy.run_path("__main__.py")
 
-    deploy("shop", "dev", {}, local_aws, lambda _event, _kind, _name: None, program)
+    deploy(Engine(local_aws, State("dev"), lambda _event, _kind, _name: None), "shop", {}, program)
 
     first = number("us-east-1", "cart-1")
     assert number("us-east-1", "cart-1") == number("eu-west-1", "cart-1") == first

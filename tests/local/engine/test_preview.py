@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pulumi
 import pytest
 
-from local.engine import Engine, run
+from local.engine import Engine, deploy
 from local.engine.program import main
 from local.stack import State, configuration, project
 from tests.local.machine import Machine
@@ -16,7 +16,7 @@ def previewed(config: Mapping[str, str], program: Callable[[], None] = main, nam
     """Return what a preview without a server reports."""
     reported: list[str] = []
     engine = Engine(None, State("dev", frozen=True), lambda event, _kind, _name: reported.append(event))
-    run(engine, name or project()["name"], config, program)
+    deploy(engine, name or project()["name"], config, program)
     return reported
 
 

@@ -7,7 +7,7 @@ import pulumi
 import pytest
 
 from local.aws_clients import Aws
-from local.engine import Engine, deploy, run
+from local.engine import Engine, deploy
 from local.paths import LocalError
 from local.stack import State
 
@@ -34,14 +34,15 @@ def stash(value: str, name: str = "first", *, fails: bool = False) -> Callable[[
 def up(program: Callable[[], None]) -> tuple[dict[str, Any], list[str]]:
     """Return what is exported, and what happened to resources."""
     events: list[str] = []
-    return deploy("p", "dev", {}, NOWHERE, lambda event, _kind, _name: events.append(event), program), events
+    engine = Engine(NOWHERE, State("dev"), lambda event, _kind, _name: events.append(event))
+    return deploy(engine, "p", {}, program).outputs, events
 
 
 def planned(program: Callable[[], None]) -> tuple[list[str], list[str]]:
     """Return what a preview says that the program keeps, and what would happen to resources."""
     events: list[str] = []
     engine = Engine(NOWHERE, State("dev", frozen=True), lambda event, _kind, _name: events.append(event))
-    said = run(engine, "p", {}, program).messages
+    said = deploy(engine, "p", {}, program).messages
     return said, events
 
 

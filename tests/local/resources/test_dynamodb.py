@@ -11,8 +11,9 @@ import pulumi_aws
 import pytest
 
 from local.aws_clients import Aws
-from local.engine import deploy
+from local.engine import Engine, deploy
 from local.paths import LocalError
+from local.stack import State
 from tests.local.registrations import HOME, create_bare_table, table, up
 
 STREAM: dict[str, Any] = {"streamEnabled": True, "streamViewType": "KEYS_ONLY"}
@@ -88,7 +89,7 @@ def read(aws: Aws, table_name: str, region: str = HOME, *, catch: bool = False) 
 
         pulumi.export("item", pulumi.Output.from_input("").apply(item))
 
-    return deploy("project", "reading", {}, aws, lambda _event, _kind, _name: None, program)
+    return deploy(Engine(aws, State("reading"), lambda _event, _kind, _name: None), "project", {}, program).outputs
 
 
 def refusal(call: Callable[[], object]) -> str:

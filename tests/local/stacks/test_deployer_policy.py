@@ -14,7 +14,7 @@ from components.settings.aws_regions import PARTITION, partitions
 from components.settings.rules import MAX_DOMAIN
 from components.table import OPEN
 from local.aws_clients import Aws
-from local.engine import Engine, deploy, run
+from local.engine import Engine, deploy
 from local.paths import ROOT, LocalError
 from local.stack import State
 from tests.components.aws_answers import RECORD
@@ -98,11 +98,11 @@ def silent(*_: str) -> None:
 
 def up(aws: Aws, **settings: object) -> dict[str, Any]:
     wanted: dict[str, Any] = {"protect": False, **settings}
-    return deploy(PROJECT, STACK, config(*REGIONS, **wanted), aws, silent)
+    return deploy(Engine(aws, State(STACK), silent), PROJECT, config(*REGIONS, **wanted)).outputs
 
 
 def down(aws: Aws) -> None:
-    deploy(PROJECT, STACK, {}, aws, silent, program=lambda: None)
+    deploy(Engine(aws, State(STACK), silent), PROJECT, {}, lambda: None)
 
 
 @pytest.mark.long
@@ -135,7 +135,7 @@ def test_who_may_only_read_previews_all_and_deploys_nothing(
     asked: dict[str, Any] = {"authorization": "NONE", "protect": False, "floors": {"integers": 9_000}}
     previewer = deployer(reading())
 
-    planned = run(Engine(previewer, State(STACK, frozen=True), silent), PROJECT, config(*REGIONS, **asked))
+    planned = deploy(Engine(previewer, State(STACK, frozen=True), silent), PROJECT, config(*REGIONS, **asked))
     said = f"integers: epoch 1 → 2, gap about {8_999 - minted:,}; floors: integers 9,000"
     assert [line for line in planned.messages if "at the last run" not in line] == [said], "it has read the items"
     with pytest.raises(LocalError, match="not authorized to perform: "):
@@ -200,7 +200,7 @@ def test_what_is_only_registered_here_is_made_with_it(deployer: Callable[[dict[s
 
 def test_another_stack_is_not_its_own(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
     with pytest.raises(LocalError, match="not authorized to perform"):
-        deploy(PROJECT, "staging", config(*REGIONS, protect=False), deployer(POLICY), silent)
+        deploy(Engine(deployer(POLICY), State("staging"), silent), PROJECT, config(*REGIONS, protect=False))
 
 
 def test_roles_go_only_to_the_stacks_functions_and_apis() -> None:
