@@ -81,7 +81,7 @@ def main() -> None:
     Config.backlog = BACKLOG
     apply()
     server = ministack("app")
-    server.app = Saved(Path(os.environ["STATE_DIR"]), {"numbers": NUMBERS}).around(Queue(server.app))
+    server.app = Saved(Path(os.environ["STATE_DIR"]), NUMBERS).around(Queue(server.app))
     end_with_folder()
     server.main()
 

@@ -22,12 +22,10 @@ from zlib import crc32
 from ..paths import start_afresh
 from .patches import ministack
 
-TARGET = b"DynamoDB_20120810."
-
 READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List", "Search", "Filter")
 
 ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
-"""Operations that change items only."""
+"""DynamoDB's operations that change items only. No other service has one of these names."""
 
 DATABASE = "server.db"
 
@@ -51,16 +49,20 @@ PUT = "REPLACE INTO saved VALUES (?, ?, ?, ?, ?)"
 REMOVE = "DELETE FROM saved WHERE kind = ? AND owner = ? AND name = ?"
 EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
 
-LOGS = "cloudwatch_logs"
+LINES = {"queries", "log_records"}
+"""Stores of the logs that aren't saved: they have lines, of which there may be very many."""
 
-LINES = ("log_groups", "queries", "log_records")
-"""What has lines of the logs, of which there may be very many: groups are saved without them, the others not at all."""
+EMPTIED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "dynamodb": ("tables", {"items": {}, "ItemCount": 0, "TableSizeBytes": 0, "_index_members": None}),
+    "cloudwatch_logs": ("log_groups", {"streams": {}}),
+}
+"""Service → a store that has very much, and what its entries have in place of that.
+
+Items are rows of their own. ministack counts them as they are put back, and builds indexes anew.
+"""
 
 ATTEMPTS = 100
 """How often the states are read until no thread changes them meanwhile."""
-
-EMPTIED: Mapping[str, Any] = {"items": {}, "ItemCount": 0, "TableSizeBytes": 0}
-"""What a table's state has in place of its items. ministack counts them as they are put back."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -71,17 +73,17 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 class Saved:
     """The database of one server, and the services of ministack in this process.
 
-    `more` is what the patches of this folder keep, by name.
+    `numbers` are what the patches keep (`patches/versions.py`).
     """
 
-    def __init__(self, folder: Path, more: Mapping[str, dict[Any, Any]]) -> None:
+    def __init__(self, folder: Path, numbers: dict[tuple[str, ...], int]) -> None:
         self._path = folder / DATABASE
-        self._more = more
+        self._numbers = numbers
         self._app, self._persistence = ministack("app"), ministack("core.persistence")
         self._dynamodb = dynamodb = ministack("services.dynamodb")
-        self._stores = [name for name in dynamodb.get_state() if name != "tables"]
-        logs = self._app._get_module(self._app._state_map[LOGS])
-        self._stores_of_logs = [name for name in logs.get_state() if name not in LINES]
+        self._large = {service: ministack(f"services.{service}") for service in EMPTIED}
+        self._stores = {name: [*one.get_state().keys() - LINES] for name, one in self._large.items()}
+        """The names of their stores."""
         self._changes: list[tuple[str, tuple[Any, ...]]] = []
         self._changed = False
         """Whether the state of a service may have changed."""
@@ -127,8 +129,7 @@ class Saved:
         for name, module in self._app._state_map.items():
             if states.get(name):
                 self._app._get_module(module).load_persisted_state(states[name])
-        for name, entries in states.get("patches", {}).items():
-            self._more[name].update({tuple(key): value for key, value in entries})
+        self._numbers.update({tuple(key): number for key, number in states.get("numbers", [])})
         tables = {table["TableId"]: table for table in self._dynamodb._tables._data.values()}
         for kind, owner, name, content, _ in rows:
             if kind == "item" and owner in tables:
@@ -178,19 +179,11 @@ class Saved:
     def _states(self) -> dict[str, str]:
         """Return the state of every service, by name: of DynamoDB without items, of the logs without lines."""
         known = self._app._build_persistence_save_dict()
-        states: dict[str, Any] = {name: state() for name, state in known.items() if name not in ("dynamodb", LOGS)}
-        index = self._dynamodb._INDEX_MEMBERS
-        states["dynamodb"] = {name: getattr(self._dynamodb, f"_{name}") for name in self._stores}
-        states["dynamodb"]["tables"] = _each(
-            self._dynamodb._tables, lambda table: {**{k: v for k, v in table.items() if k != index}, **EMPTIED}
-        )
-        logs = self._app._get_module(self._app._state_map[LOGS])
-        lineless = _each(logs._log_groups, lambda group: {**group, "streams": {}})
-        others = {name: getattr(logs, f"_{name}") for name in self._stores_of_logs}
-        states[LOGS] = {**others, "log_groups": lineless}
-        states["patches"] = {
-            name: [[list(key), value] for key, value in own.items()] for name, own in self._more.items()
-        }
+        states: dict[str, Any] = {name: state() for name, state in known.items() if name not in EMPTIED}
+        for service, (store, instead) in EMPTIED.items():
+            states[service] = {name: getattr(self._large[service], f"_{name}") for name in self._stores[service]}
+            states[service][store] = _each(states[service][store], instead)
+        states["numbers"] = [[list(key), number] for key, number in self._numbers.items()]
         return {name: json.dumps(state, default=self._persistence._json_default) for name, state in states.items()}
 
     def _note_states(self) -> None:
@@ -275,10 +268,10 @@ def _give_up(problem: str) -> NoReturn:
     raise AssertionError
 
 
-def _each(scoped: Any, change: Callable[[Any], Any]) -> Any:
-    """Return entries of ministack, of all accounts and regions, each of them changed."""
+def _each(scoped: Any, instead: Mapping[str, Any]) -> Any:
+    """Return entries of ministack, of all accounts and regions, each of them with these values."""
     changed = type(scoped)()
-    changed._data = {place: change(entry) for place, entry in list(scoped._data.items())}
+    changed._data = {place: {**entry, **instead} for place, entry in list(scoped._data.items())}
     return changed
 
 
@@ -308,4 +301,4 @@ def _may_change(scope: Scope) -> bool:
         return False
     target = next((value for name, value in scope["headers"] if name == b"x-amz-target"), b"")
     action = target.rpartition(b".")[2].decode("latin-1")
-    return not action.startswith(READS) and not (target.startswith(TARGET) and action in ITEMS)
+    return not action.startswith(READS + ITEMS)
