@@ -99,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add(lambda options: demo(options.stack), "demo", "mint from every region and show it")
 
-    logged = add(_logs, "logs", "print what the functions have logged")
+    lines = "print what the functions have logged"
+    logged = add(lambda asked: logs(asked.stack, asked.region, asked.lines, follow=asked.follow), "logs", lines)
     logged.add_argument("region", nargs="?", help="only this region's")
     logged.add_argument("-n", dest="lines", type=_number(1, 999_999), default=50, help="how many lines (default: 50)")
     logged.add_argument("-f", "--follow", action="store_true", help="print new lines as they are logged, until Ctrl-C")
@@ -110,7 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     for table in AT_HOME:
         lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
 
-    sent = add(_send, "send", "send an event to the coordinator, and print its answer")
+    answer = "send an event to the coordinator, and print its answer"
+    sent = add(lambda options: [send(options.stack, options.event)], "send", answer)
     sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
 
     down = add(_down, "down", "end the server and forget everything, integers too")
@@ -274,12 +276,11 @@ def _server(port: int | None) -> aws_server.Server:
                 f"--port {port}: the server runs on port {started.port}. To move it, which changes the URLs: "
                 f"kill {started.pid}, then: {command(f'up --port {port}')}"
             )
-    elif saved:
-        started = aws_server.start(before.port if before and port is None else port)
     else:
-        _forget()  # what an interrupted `down` has left
-        started = aws_server.start(port)
-        if port is None and started.port != USUAL_PORT:
+        if not saved:
+            _forget()  # what an interrupted `down` has left
+        started = aws_server.start(before.port if before and port is None else port)
+        if port is None and not before and started.port != USUAL_PORT:
             print(aws_server.taken(USUAL_PORT))
     print(f"local AWS server: {how} on {started.endpoint} (process {started.pid})")
     return started
@@ -300,17 +301,9 @@ def _outputs(options: argparse.Namespace) -> None:
         print(as_text(value))
 
 
-def _logs(options: argparse.Namespace) -> Iterable[str]:
-    return logs(options.stack, options.region, options.lines, follow=options.follow)
-
-
 def _lose(options: argparse.Namespace) -> Iterable[str]:
     at_home = [table for table in AT_HOME if getattr(options, table)]
     return lose(options.stack, options.region, *at_home, receipts=options.receipts)
-
-
-def _send(options: argparse.Namespace) -> Iterable[str]:
-    return [send(options.stack, options.event)]
 
 
 def _down(options: argparse.Namespace) -> None:

@@ -163,14 +163,11 @@ class Engine:
             )
         for made in there:
             if not self.state.frozen:
-                self._delete(made)
+                with _errors_of(made.name, made.type):
+                    found(KINDS[made.type].delete, aws=self._aws, made=made)
+                self.state.remove(made.key)
             if not made.replaced:
                 self._report("delete" if self.state.frozen else "deleted", made.type, made.name)
-
-    def _delete(self, made: Made) -> None:
-        with _errors_of(made.name, made.type):
-            found(KINDS[made.type].delete, aws=self._aws, made=made)
-        self.state.remove(made.key)
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:

@@ -138,7 +138,7 @@ class Described(Kind):
     recreated: bool = False
     """Whether the earlier one is deleted before `create`, since it can't be changed."""
     replaced: bool = False
-    then: Callable[[Any, Inputs, Made | None], None] = lambda _client, _inputs, _before: None
+    then: Callable[[Any, Inputs, Made | None], object] = lambda _client, _inputs, _before: None
     """Makes further calls, with the client, after `create` and `update`."""
     read_by: Call
     """It fails if there is no such resource, or `now` tells."""
