@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..aws_clients import Aws, found, says
 from ..paths import LocalError
 from ..resources import FUNCTIONS, KINDS
-from ..resources.kind import Kind, Result
+from ..resources.kind import Applied, Kind
 from ..stack import Made, State
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
@@ -89,14 +89,15 @@ class Engine:
                 if before is None or replaces:
                     return "", {**registered, **kind.planned(registered)}
                 return before.id, {**kind.known(before, wanted.inputs), **registered}
-            result = self._apply(kind, wanted, before)
-        made = replace(wanted, id=result.id, outputs=dict(result.outputs))
+            id_, own = self._apply(kind, wanted, before)
+            outputs = dict(kind.read(self._aws, replace(wanted, id=id_, outputs=dict(own))) or {})
+        made = replace(wanted, id=id_, outputs=outputs)
         if replaces:
             self.state.replace(made)
         else:
             self.state.put(made)
         self._report(f"{event}d", made.type, made.name)
-        return result.id, {**registered, **result.outputs}
+        return id_, {**registered, **outputs}
 
     def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
         """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
@@ -129,7 +130,7 @@ class Engine:
             return None
         return replace(made, inputs=_as_now(made.inputs, outputs), outputs=dict(outputs))
 
-    def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
+    def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Applied:
         inputs = wanted.inputs
         if before is not None and not kind.replaced:  # else the former stays as it is
             self.state.put(replace(before, updating=True))

@@ -11,9 +11,9 @@ from ..aws_clients import ANYWHERE, Aws
 from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
-from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result
+from .kind import ACCOUNT, ID, Applied, Call, Described, Inputs, Kind, NotMade
 
-__all__ = ["FUNCTIONS", "KINDS", "Kind", "Result"]
+__all__ = ["FUNCTIONS", "KINDS", "Kind"]
 
 
 class _Stash(Kind):
@@ -25,8 +25,8 @@ class _Stash(Kind):
 
     identity = ()
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        return Result("stash", before.outputs if before is not None else self.planned(inputs))
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
+        return "stash", before.outputs if before is not None else self.planned(inputs)
 
     def planned(self, inputs: Inputs) -> Mapping[str, Any]:
         return {"output": inputs["input"]}

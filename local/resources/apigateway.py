@@ -15,7 +15,7 @@ from ..apigateway.rest_api import INTEGRATION
 from ..aws_clients import Aws
 from ..paths import write
 from ..stack import Made
-from .kind import ACCOUNT, ID, Call, Described, Inputs, Kind, NotMade, Result, capital
+from .kind import ACCOUNT, ID, Applied, Call, Described, Inputs, Kind, NotMade, capital
 
 POLICY = "x-amazon-apigateway-policy"
 
@@ -27,7 +27,7 @@ def _hands_over(document: Inputs) -> bool:
     return all(method[INTEGRATION]["type"] == "aws_proxy" for method in methods)
 
 
-def _apply_methods(aws: Aws, inputs: Inputs, document: Inputs, before: Made | None) -> Result:
+def _apply_methods(aws: Aws, inputs: Inputs, document: Inputs, before: Made | None) -> Applied:
     """Create the API, or change its methods. A path that the document no longer has stays."""
     client = aws.client("apigateway", inputs["region"])
     id_ = before.id if before else client.create_rest_api(name=inputs["name"])["id"]
@@ -48,7 +48,7 @@ def _apply_methods(aws: Aws, inputs: Inputs, document: Inputs, before: Made | No
             client.put_integration(**place, type="AWS_PROXY", integrationHttpMethod=to["httpMethod"], uri=to["uri"])
     policy = json.dumps(document[POLICY])
     client.update_rest_api(restApiId=id_, patchOperations=[{"op": "replace", "path": "/policy", "value": policy}])
-    return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
+    return id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"}
 
 
 class _RestApi(Kind):
@@ -56,14 +56,14 @@ class _RestApi(Kind):
 
     identity = ("region", "name")
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         document = json.loads(inputs["body"])
         if _hands_over(document):
             return _apply_methods(aws, inputs, document, before)
         served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
         write(documents() / f"{api}.json", inputs["body"])
-        return Result(api, {"executionUrl": f"{served}/{api}"})
+        return api, {"executionUrl": f"{served}/{api}"}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         if on_server(made.id):
@@ -90,8 +90,8 @@ class _Deployment(Kind):
     identity = ("region", "restApi")
     replaced = True
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        return Result(f"{inputs['restApi']}-{inputs['triggers']['body']:.8}", {})
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
+        return f"{inputs['restApi']}-{inputs['triggers']['body']:.8}", {}
 
 
 class _Stage(Kind):
@@ -99,7 +99,7 @@ class _Stage(Kind):
 
     identity = ("region", "restApi", "stageName")
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         api, stage = inputs["restApi"], inputs["stageName"]
         if on_server(api):
             aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api, stageName=stage)
@@ -107,7 +107,7 @@ class _Stage(Kind):
             served = documents() / api / f"{stage}.json"
             served.parent.mkdir(exist_ok=True)
             write(served, (documents() / f"{api}.json").read_text())
-        return Result(f"{api}-{stage}", {"invokeUrl": url_of(api, stage, aws.endpoint)})
+        return f"{api}-{stage}", {}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         api, stage = made.inputs["restApi"], made.inputs["stageName"]
@@ -128,15 +128,15 @@ class _ApiMapping(Kind):
 
     identity = ("region", "domainName")
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         """Add the mapping. It can't be changed: what is there is removed first, also if a killed run made it."""
         client, name, api = aws.client("apigatewayv2", inputs["region"]), inputs["domainName"], inputs["apiId"]
         for found in client.get_api_mappings(DomainName=name)["Items"]:
             client.delete_api_mapping(DomainName=name, ApiMappingId=found["ApiMappingId"])
         if not on_server(api):
-            return Result(f"{name}/{api}", {})
+            return f"{name}/{api}", {}
         made = client.create_api_mapping(DomainName=name, ApiId=api, Stage=inputs["stage"])
-        return Result(made["ApiMappingId"], {})
+        return made["ApiMappingId"], {}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         if on_server(made.inputs["apiId"]):

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..aws_clients import Aws
 from ..paths import LocalError
 from ..stack import Made
-from .kind import Kind, Result
+from .kind import Applied, Kind
 
 SOON: Any = {"Delay": 1, "MaxAttempts": 30}
 
@@ -19,7 +19,7 @@ class Table(Kind):
 
     identity = ("region", "name")
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         """Create the table, or bring it to `inputs`."""
         client, name = aws.client("dynamodb", inputs["region"]), inputs["name"]
         stream = _stream(inputs)
@@ -48,7 +48,7 @@ class Table(Kind):
                 TableName=name,
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": inputs["ttl"]["attributeName"]},
             )
-        return Result(name, _outputs(client.describe_table(TableName=name)["Table"]))
+        return name, {}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs and those inputs that somebody else may have changed."""
@@ -57,7 +57,8 @@ class Table(Kind):
         backups = client.describe_continuous_backups(TableName=made.id)["ContinuousBackupsDescription"]
         recovery = backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
         return {
-            **_outputs(table),
+            "arn": table["TableArn"],
+            "streamLabel": table.get("LatestStreamLabel", ""),
             "streamEnabled": _has_stream(table),
             "deletionProtectionEnabled": table.get("DeletionProtectionEnabled", False),
             "pointInTimeRecovery": {"enabled": recovery == "ENABLED"},
@@ -110,7 +111,3 @@ def _has_stream(table: Mapping[str, Any]) -> bool:
 def _expires(client: Any, table: str) -> bool:
     found = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     return found.get("TimeToLiveStatus") in ("ENABLING", "ENABLED")
-
-
-def _outputs(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {"arn": table["TableArn"], "streamLabel": table.get("LatestStreamLabel", "")}

@@ -10,13 +10,8 @@ from ..stack import Made
 ACCOUNT = "000000000000"
 
 
-@dataclass(frozen=True)
-class Result:
-    """A resource as it is now: its id, and the outputs that the provider adds to the inputs."""
-
-    id: str
-    outputs: Mapping[str, Any]
-
+Applied = tuple[str, Mapping[str, Any]]
+"""A resource's id, and those of its outputs that only its making tells."""
 
 Inputs = Mapping[str, Any]
 
@@ -36,7 +31,7 @@ class Kind:
     done_if_failed = False
     """Whether an update that AWS refused counts as done, so that the next deployment doesn't repeat it."""
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         raise NotImplementedError
 
@@ -69,10 +64,10 @@ class NotMade(Kind):
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     """Patterns of inputs, by name."""
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         """Make nothing."""
         outputs = {name: pattern.format_map(inputs) for name, pattern in self.outputs.items()}
-        return Result(self.id.format_map(inputs), outputs)
+        return self.id.format_map(inputs), outputs
 
 
 ID = "id"
@@ -151,7 +146,7 @@ class Described(Kind):
         """Return the client in the resource's region."""
         return aws.client(self.service, inputs.get("region", ANYWHERE))
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         """Create it, or change it in the way that is described."""
         client = self.client(aws, inputs)
         if before is not None and self.recreated:
@@ -163,9 +158,7 @@ class Described(Kind):
             id_ = before.id
             self.update.make(client, {**inputs, ID: id_})
         self.then(client, inputs, before)
-        made = {**inputs, ID: id_, SERVER: aws.endpoint}
-        outputs = self.now(made, self.read_by.make(client, made)) if self.now else None
-        return Result(id_, outputs or {})
+        return id_, {}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs as they are now."""

@@ -11,7 +11,7 @@ from ..aws_clients import Aws
 from ..paths import LocalError
 from ..server.ministack_server import FUNCTION_URLS
 from ..stack import Made
-from .kind import ID, SERVER, Call, Described, Inputs, Kind, Result, capital
+from .kind import ID, SERVER, Applied, Call, Described, Inputs, Kind, capital
 
 if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
@@ -83,7 +83,7 @@ class _Function(Kind):
     done_if_failed = True
     """An error in one of the steps leaves the new inputs in Pulumi's state, so that none of them is done again."""
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         client, name = aws.client("lambda", inputs["region"]), inputs["name"]
         if before is None:
             CREATE.make(client, inputs)
@@ -91,7 +91,7 @@ class _Function(Kind):
             _reserve(client, {}, inputs)
         else:
             self._change(client, {} if before.inputs == inputs else _surely(before), inputs)
-        return Result(name, self._outputs(client, inputs["region"], name))
+        return name, {}
 
     def _change(self, client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
         name, updated = inputs["name"], client.get_waiter("function_updated_v2")
@@ -109,9 +109,8 @@ class _Function(Kind):
         return {name: value for name, value in before.outputs.items() if name not in gone}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any]:
-        return self._outputs(aws.client("lambda", made.inputs["region"]), made.inputs["region"], made.id)
-
-    def _outputs(self, client: "LambdaClient", region: str, name: str) -> Mapping[str, Any]:
+        name, region = made.id, made.inputs["region"]
+        client = aws.client("lambda", region)
         arn = client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")
         pages = client.get_paginator("list_versions_by_function").paginate(FunctionName=name)
         last = [version for page in pages for version in page["Versions"]][-1].get("Version", "")
@@ -194,7 +193,7 @@ class _Invocation(Kind):
     identity = ()
     replaced = True
 
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         name = inputs["functionName"]
         qualifier = inputs.get("qualifier", "$LATEST")  # the provider's default
         client = aws.client("lambda", inputs["region"])
@@ -202,7 +201,7 @@ class _Invocation(Kind):
         payload = response["Payload"].read().decode()
         if "FunctionError" in response:
             raise LocalError(f"{name}: {failure(payload, response.get('LogResult', ''))}")
-        return Result(f"{name}:CREATE_ONLY", {"result": payload})
+        return f"{name}:CREATE_ONLY", {"result": payload}
 
 
 KINDS: dict[str, Kind] = {
