@@ -8,7 +8,6 @@ import asyncio
 import logging
 import runpy
 import sys
-import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -18,15 +17,11 @@ from typing import Any, Protocol, cast
 
 import grpc
 import pulumi
-import pulumi_aws
 from pulumi.runtime import mocks, resource, rpc, settings
 from pulumi.runtime.proto import resource_pb2, source_pb2
 from pulumi.runtime.stack import Stack, run_in_stack
 
 from ..paths import ROOT
-
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-    _ = pulumi_aws.lambda_.Function  # the first use of this module warns of a type in it that is not used here
 
 resource._get_stack_trace = source_pb2.StackTrace
 """Nobody asks where in the program a resource was made, and to find out takes a fifth of a run under pytest."""
