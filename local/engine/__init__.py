@@ -23,8 +23,6 @@ from ..stack import Made, State
 from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
 
-GET_ZONE = "aws:route53/getZone:getZone"
-
 EXISTS = re.compile("Conflict|Exists|InUse")
 """In what the services call their errors where something exists already, or doesn't exist."""
 
@@ -42,19 +40,18 @@ class Engine:
     """
 
     def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
-        self._aws = aws or Aws("http://127.0.0.1:9")  # is never called
-        self._exists = aws is not None
+        self._aws = aws or Aws("http://127.0.0.1:9")  # is never called: the program reads what exists
         self.state = state
         self._report = report
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
         self._lock = Lock()
-        if not self._exists:
+        if aws is None:
             state.resources.clear()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function, all but that of hosted zones from the server."""
-        if token not in FUNCTIONS or not (self._exists or token == GET_ZONE):
+        """Answer a provider function."""
+        if token not in FUNCTIONS:
             raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
         return FUNCTIONS[token](self._aws, arguments)
 
