@@ -76,10 +76,8 @@ class SimulatedCoordinator:
             batch = next(owner.steps) if answers is None else owner.steps.send(answers)
             while not isinstance(batch, Parallel) and not batch:
                 batch = owner.steps.send([])
-        except StopIteration as stop:
-            self._end(owner, stop.value)
-        except Refused as refusal:
-            self._end(owner, refusal)
+        except (StopIteration, Refused) as end:
+            self._end(owner, end.value if isinstance(end, StopIteration) else end)
         else:
             owner.answers = {}
             if isinstance(batch, Parallel):

@@ -113,10 +113,6 @@ class SimulatedPulumi:
         self.event = ""
         """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
-    def forget(self) -> None:
-        """Lose Pulumi's state, and import the tables into a new one."""
-        self.first = self.event = ""
-
     def read(self, settings: SimulatedSettings) -> Read:
         """Read what a preview reads, by the program's own code.
 

@@ -181,7 +181,7 @@ def lost(losses: Losses) -> Stack:
     if losses.layouts == "without its registers":
         world.registers.clear()
     if not losses.remembered:
-        stack.pulumi.forget()
+        stack.pulumi.first = stack.pulumi.event = ""  # the tables are imported into a new state
     return stack
 
 

@@ -246,14 +246,10 @@ class RandomSchedule:
     @event(1, 0.01)
     def lose_former_home(self) -> None:
         """Lose a table of another home region than the present one, where a region knows which one that is."""
-        if self._is_known and (others := [home for home in self.world.homes if home != self.world.home]):
-            self._lose_home(self.random.choice((LAYOUTS, MIRROR)), self.random.choice(others))
-
-    @property
-    def _is_known(self) -> bool:
-        """Whether a region has on record which one is the home."""
         reached = self.world.tables.keys() - self.world.unreachable
-        return any(isinstance(self.world.carry_out(ReadHome(region)), Claim) for region in sorted(reached))
+        known = any(isinstance(self.world.carry_out(ReadHome(region)), Claim) for region in sorted(reached))
+        if known and (others := [home for home in self.world.homes if home != self.world.home]):
+            self._lose_home(self.random.choice((LAYOUTS, MIRROR)), self.random.choice(others))
 
     def _lose_home(self, name: str, home: str) -> None:
         world, table = self.world, at_home(name, home)
@@ -332,8 +328,8 @@ class RandomSchedule:
 
     @event(0.5, 0.01, 0.1)
     def restart(self) -> None:
-        """Replace a region's function."""
-        self.world.restart(self.random.choice(REGIONS))
+        """Replace a region's function, which has forgotten all then."""
+        self.world.warm.pop(self.random.choice(REGIONS), None)
 
     @event(0.5, 0.003, 0.02)
     def pass_hours(self) -> None:
