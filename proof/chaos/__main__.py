@@ -98,11 +98,12 @@ def _report(events: Events, seconds: float) -> int:
     kinds = sum(history.failures.values(), Counter[str]())
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
+    sent = len(history.mints) + history.replays + kinds.total()
     print(
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator that failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
         f"faults: {_counts(proxy.injected)}",
-        f"requests: {history.requests:,}, of them {history.replays:,} repeated an Idempotency-Key and got the same",
+        f"requests: {sent:,}, of them {history.replays:,} repeated an Idempotency-Key and got the same",
         f"failures: {kinds.total():,}: {_counts(kinds)}",
         f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "

@@ -63,12 +63,6 @@ class History:
     _lock: Lock = field(default_factory=Lock)
 
     @property
-    def requests(self) -> int:
-        """How many requests were sent."""
-        failures = sum(kinds.total() for kinds in self.failures.values())
-        return len(self.mints) + self.replays + failures
-
-    @property
     def integers(self) -> int:
         """How many integers were handed out."""
         return sum(len(mint.integers) for mint in self.mints)
