@@ -62,11 +62,6 @@ class Request:
         pairs = (line.partition(":") for line in lines)
         self.headers = {name.lower(): value.strip() for name, _, value in pairs}
 
-    @property
-    def raw(self) -> bytes:
-        """All its bytes."""
-        return self.head + self.body
-
     @cached_property
     def scope(self) -> tuple[str, str]:
         """The region and service that it is signed for; both are empty if it isn't."""

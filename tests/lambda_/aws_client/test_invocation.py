@@ -66,7 +66,7 @@ def test_it_may_run_again_if_its_response_is_lost(fault: Fault, monkeypatch: pyt
         assert invoke(COORDINATOR, {"a": 1}, PATIENCE) == {"done": 1}
         assert len(server.requests) == 3
 
-    head, _, body = server.requests[0].raw.partition(b"\r\n\r\n")
+    head, body = server.requests[0].head, server.requests[0].body
     name = b"arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3Acoordinate"
     assert head.startswith(b"POST /2015-03-31/functions/" + name + b"/invocations HTTP/1.1\r\n")
     assert b"/us-east-1/lambda/aws4_request" in head
@@ -80,7 +80,7 @@ def test_an_event_is_accepted_by_an_empty_response(monkeypatch: pytest.MonkeyPat
         send(f"{COORDINATOR}:minting", {"grant": "orders"}, PATIENCE)
 
     (request,) = server.requests
-    head, _, body = request.raw.partition(b"\r\n\r\n")
+    head, body = request.head, request.body
     assert b"%3Afunction%3Acoordinate%3Aminting/invocations HTTP/1.1\r\n" in head
     assert b"\r\nX-Amz-Invocation-Type: Event\r\n" in head
     assert b"x-amz-invocation-type" in head.partition(b"SignedHeaders=")[2].partition(b",")[0]

@@ -1,6 +1,5 @@
 """Aliases are read and moved by Lambda's API, and what it refuses is told apart."""
 
-import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -44,8 +43,8 @@ def test_an_alias_is_read_with_its_revision(monkeypatch: pytest.MonkeyPatch) -> 
     assert alias.revision == "r"
     with aws_lambda(monkeypatch, refusal(404, "ResourceNotFoundException")):
         assert MINT.alias(EU) is None
-    assert server.requests[0].raw.startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
-    assert b"/eu-west-1/lambda/aws4_request" in server.requests[0].raw
+    assert server.requests[0].head.startswith(b"GET " + PATH + b" HTTP/1.1\r\n")
+    assert b"/eu-west-1/lambda/aws4_request" in server.requests[0].head
 
 
 def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,10 +52,10 @@ def test_an_alias_is_moved_only_from_what_was_read(monkeypatch: pytest.MonkeyPat
         MINT.move(EU, Alias("7", revision="r"), "8", "why")
         MINT.move(EU, Alias("7"), "8", "why")
 
-    first, second = (request.raw.partition(b"\r\n\r\n") for request in server.requests)
-    assert first[0].startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
+    first, second = server.requests
+    assert first.head.startswith(b"PUT " + PATH + b" HTTP/1.1\r\n")
     wanted = {"FunctionVersion": "8", "Description": "why"}
-    assert [json.loads(body) for _, _, body in (first, second)] == [{**wanted, "RevisionId": "r"}, wanted]
+    assert [first.document, second.document] == [{**wanted, "RevisionId": "r"}, wanted]
 
 
 @pytest.mark.parametrize(
