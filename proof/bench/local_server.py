@@ -18,7 +18,7 @@ from local.paths import ROOT
 from proof.bench.callers import stack
 from proof.bench.figures import compared, measured
 
-CALLERS = (1, 20, 200)
+CALLERS, ROUNDS, SECONDS = (1, 20, 200), 5, 4.0
 
 
 def measure(urls: Mapping[str, str], callers: int, seconds: float) -> dict[str, float]:
@@ -49,8 +49,6 @@ def main() -> None:
     """Measure in turn, and print medians."""
     parser = argparse.ArgumentParser(prog="python -m proof.bench.local_server", description=__doc__)
     parser.add_argument("--beside", metavar="REVISION", help="another revision, by git")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as ends:
         checkouts = {"this": ROOT}
@@ -61,10 +59,10 @@ def main() -> None:
             ends.callback(subprocess.run, [*git, "remove", "--force", str(checkouts[options.beside])], check=True)
         urls = {name: ends.enter_context(stack(checkout)) for name, checkout in checkouts.items()}
         subjects = {
-            f"{name}, {callers} callers": partial(measure, urls[name], callers, options.seconds)
+            f"{name}, {callers} callers": partial(measure, urls[name], callers, SECONDS)
             for callers, name in product(CALLERS, checkouts)
         }
-        found = measured(subjects, options.rounds)
+        found = measured(subjects, ROUNDS)
         print(compared(found, dict(zip(found, found, strict=True)), {"per_s": ("integers/s", "{:,.0f}")}))
 
 

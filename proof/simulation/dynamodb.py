@@ -30,8 +30,8 @@ Request = Mapping[str, Any]
 MAX_ITEM, MAX_KEY = 400 * 1024, 2048
 """Bytes (DynamoDB guide, "Constraints in DynamoDB")."""
 
-MAX_WRITES, TOKENS = 100, 100
-"""Writes of a transaction; transactions that are known by their tokens. DynamoDB knows them for ten minutes."""
+MAX_WRITES = 100
+"""Of a transaction."""
 
 PAGE = 2**20
 """Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
@@ -120,6 +120,7 @@ class Database:
     tests: set[str] = field(default_factory=set[str])
     """All tests that writes have had so far."""
     _done: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Transactions by their tokens. DynamoDB knows them for ten minutes."""
     _created: int = 0
 
     def create(self, region: str, name: str, key: str = "counter", id_: str = "", stream: str = "") -> Table:
@@ -214,8 +215,6 @@ class Database:
             _store(table, key, item)
         if token:
             self._done[token] = items
-            if len(self._done) > TOKENS:
-                del self._done[next(iter(self._done))]
         return {}
 
     def _prepared(self, region: str, kind: str, request: Request, times: int = 1) -> _Prepared:
