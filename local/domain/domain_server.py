@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from threading import Thread
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ..paths import LocalError
 from ..server.process import ServedResponse, serve
 from . import zone
-from .zone import FROM, HealthCheck, answer
+from .zone import FROM, answer
 
 HERE = "us-east-1"
 """Where callers are that don't send the header `FROM`."""
@@ -54,13 +54,12 @@ class Health:
         """Return a check's status, by its id."""
         return check not in self._unhealthy
 
-    def count(self, check: HealthCheck, *, healthy: bool) -> None:
+    def count(self, check: str, threshold: int, *, healthy: bool) -> None:
         """Count one result. As many in a row as the threshold says change the status."""
-        against = 0 if healthy == self.healthy(check.id) else self._against.get(check.id, 0) + 1
-        if against >= check.threshold:
-            (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)
-            against = 0
-        self._against[check.id] = against
+        against = 0 if healthy == self.healthy(check) else self._against.get(check, 0) + 1
+        if against == threshold:
+            self._unhealthy ^= {check}
+        self._against[check] = against % threshold
 
 
 class DomainServer:
@@ -78,7 +77,7 @@ class DomainServer:
                 with suppress(LocalError):  # somebody has damaged a stack's state
                     checks = zone.read(self._endpoint).checks
                     for check, healthy in zip(checks, pool.map(self._ask, checks), strict=True):
-                        self._health.count(check, healthy=healthy)
+                        self._health.count(check["id"], check["failureThreshold"], healthy=healthy)
 
     def take(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
         """Return the response to a request as it arrives."""
@@ -121,8 +120,8 @@ class DomainServer:
         origins = {name: value for name, value in response.headers.items() if name.startswith("access-control-")}
         return replace(api.failed, headers={**api.failed.headers, **origins})
 
-    def _ask(self, check: HealthCheck) -> bool:
-        response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
+    def _ask(self, check: Mapping[str, Any]) -> bool:
+        response = self.respond("GET", check["fqdn"], check["resourcePath"], {"host": check["fqdn"]}, b"", TIMEOUT)
         return 200 <= response.status < 400
 
 

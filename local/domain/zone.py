@@ -27,16 +27,6 @@ class DnsRecord:
     """The id of its health check, if it has one."""
 
 
-@dataclass(frozen=True)
-class HealthCheck:
-    """A health check: who is asked for what, and how many results in a row change its status."""
-
-    id: str
-    host: str
-    path: str
-    threshold: int
-
-
 def answer(records: Sequence[DnsRecord], host: str, start: str, is_healthy: Callable[[str], bool]) -> DnsRecord | None:
     """Return the record that a resolver in the region `start` gets for a host name, or None if there is none.
 
@@ -77,7 +67,8 @@ class Zone:
     """The host name that all regions share, of the first stack that has one, or an empty string."""
     records: list[DnsRecord]
     """The aliases. A and AAAA records of a name say the same, so these are the A records."""
-    checks: list[HealthCheck]
+    checks: list[dict[str, Any]]
+    """The health checks as they were registered, each with its `id`."""
     apis: dict[str, RegionalApi]
     """API Gateway's own name → the API that it leads to."""
 
@@ -116,10 +107,7 @@ def read(endpoint: str) -> Zone:
             for alias in record.get("aliases", [])
             if record["type"] == "A"
         ],
-        [
-            HealthCheck(check["id"], check["fqdn"], check["resourcePath"], check["failureThreshold"])
-            for check in inputs_of("aws:route53/healthCheck:HealthCheck")
-        ],
+        inputs_of("aws:route53/healthCheck:HealthCheck"),
         apis,
     )
 

@@ -57,7 +57,7 @@ class Table(Kind):
         backups = client.describe_continuous_backups(TableName=made.id)["ContinuousBackupsDescription"]
         recovery = backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
         return {
-            "arn": table["TableArn"],
+            "arn": table.get("TableArn", ""),
             "streamLabel": table.get("LatestStreamLabel", ""),
             "streamEnabled": _has_stream(table),
             "deletionProtectionEnabled": table.get("DeletionProtectionEnabled", False),

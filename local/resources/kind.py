@@ -139,8 +139,8 @@ class Described(Kind):
     """It fails if there is no such resource, or `now` tells."""
     now: Callable[[Inputs, Any], Mapping[str, Any] | None] | None = None
     """Returns its outputs (and inputs as they are now) from the response to `read_by`; None if it is gone."""
-    delete_by: str | Call = ""
-    """An operation with the parameters of `read_by`, or another call. Empty: there is nothing to delete."""
+    delete_by: str | Call
+    """An operation with the parameters of `read_by`, or another call."""
 
     def client(self, aws: Aws, inputs: Inputs) -> Any:
         """Return the client in the resource's region."""
@@ -170,5 +170,4 @@ class Described(Kind):
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete it."""
         call = self.read_by.also(self.delete_by) if isinstance(self.delete_by, str) else self.delete_by
-        if self.delete_by:
-            call.make(self.client(aws, made.inputs), {**made.inputs, ID: made.id})
+        call.make(self.client(aws, made.inputs), {**made.inputs, ID: made.id})

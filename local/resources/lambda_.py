@@ -85,24 +85,19 @@ class _Function(Kind):
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Applied:
         client, name = aws.client("lambda", inputs["region"]), inputs["name"]
+        former: Inputs = {} if before is None or before.inputs == inputs else _surely(before)
         if before is None:
             CREATE.make(client, inputs)
             client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
-            _reserve(client, {}, inputs)
-        else:
-            self._change(client, {} if before.inputs == inputs else _surely(before), inputs)
-        return name, {}
-
-    def _change(self, client: "LambdaClient", before: Inputs, inputs: Inputs) -> None:
-        name, updated = inputs["name"], client.get_waiter("function_updated_v2")
-        for call in (SETTINGS, CODE):
-            if _differ(call, before, inputs):
+        for call in () if before is None else (SETTINGS, CODE):
+            if _differ(call, former, inputs):
                 call.make(client, inputs)
-                updated.wait(FunctionName=name, WaiterConfig=SOON)
-        _reserve(client, before, inputs)
-        if _publishes(before, inputs):
+                client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig=SOON)
+        _reserve(client, former, inputs)
+        if before is not None and _publishes(former, inputs):
             number = client.publish_version(FunctionName=name)["Version"]
             client.get_waiter("published_version_active").wait(FunctionName=name, Qualifier=number, WaiterConfig=SOON)
+        return name, {}
 
     def known(self, before: Made, inputs: Inputs) -> Mapping[str, Any]:
         gone = OF_VERSION if _publishes(_surely(before), inputs) else frozenset[str]()

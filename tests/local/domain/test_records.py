@@ -6,7 +6,7 @@ import pytest
 
 from local import domain
 from local.domain.domain_server import Health
-from local.domain.zone import DnsRecord, HealthCheck, answer
+from local.domain.zone import DnsRecord, answer
 from local.paths import LocalError
 from local.stack import State
 
@@ -49,16 +49,13 @@ def test_a_record_without_a_check_answers_always() -> None:
     assert region_of(f"mars.{HOST}", "us-east-1", set()) is None
 
 
-CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
-
-
 def statuses(results: str) -> str:
     """The status after each result: `+` is healthy, `-` is not."""
     health = Health()
     shown = ""
     for result in results:
-        health.count(CHECK, healthy=result == "+")
-        shown += "+" if health.healthy(CHECK.id) else "-"
+        health.count("check", 2, healthy=result == "+")
+        shown += "+" if health.healthy("check") else "-"
     return shown
 
 
