@@ -69,7 +69,12 @@ def test_after_down_all_begins_again(fresh: Machine) -> None:
 )
 def test_a_stack_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str, advice: str) -> None:
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path))
-    monkeypatch.setattr(aws_server, "running", lambda _: Server(pid=os.getpid(), port=1))
+
+    def running(up: str) -> Server:
+        assert f"--stack {stack}" in up
+        return Server(os.getpid(), 1)
+
+    monkeypatch.setattr(aws_server, "running", running)
 
     with pytest.raises(LocalError, match=advice):
         Deployed(stack)
