@@ -242,7 +242,7 @@ def _first(
     names = sorted({*desired.counters, *shown})
     least = highest(*(items_in(scans, name) for name in names))
     answered = desired.recovery.loss if desired.recovery else ""
-    home_loss = f"loss-{sha256(' '.join(silent).encode()).hexdigest()[:16]}-{term}" if silent else ""
+    home_loss = f"loss-{sha256(' '.join((layouts_id, *silent)).encode()).hexdigest()[:16]}-{term}" if silent else ""
     if home_loss and answered != home_loss:
         raise refusals.lost_everything(layouts_id, traces, home_loss, least, another=bool(answered))
     lost = [each for name in names if _is_lost(each := registers.get(name), copies.get(name), layouts_id, mirror_id)]

@@ -180,6 +180,19 @@ def test_the_same_silence_is_another_loss_once_the_home_has_moved() -> None:
     assert len({*losses}) == 2
 
 
+def test_the_same_silence_is_another_loss_of_another_stack() -> None:
+    """One lost region of AWS is the home of many stacks. What was minted in one of them is no answer for another."""
+    losses: list[str] = []
+    for _ in range(2):
+        world = minting()
+        world.unreachable.add(HOME)
+        world.make(at_home(LAYOUTS, NEXT), f"of stack {len(losses)}")
+        with pytest.raises(Refused) as refused:
+            move(world, NEXT).finish(at(world, NEXT))
+        losses.append(str(refused.value).partition("{loss: ")[2].partition(",")[0])
+    assert len({*losses}) == 2
+
+
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_region_that_does_not_answer_follows_when_it_does(gone: bool) -> None:
     """Or its tables are gone, and a later deployment makes them again. The other one goes on as ever."""
