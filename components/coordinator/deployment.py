@@ -454,7 +454,7 @@ def former_home(names: ResourceNames, home: str, regions: Sequence[str], read: R
     if gone and region != home:
         raise pulumi.RunError(
             f"{gone[0]} in {region} is gone. Before the home region moves to {home}, deploy with {region} as the home "
-            "region once more, by `pulumi up --refresh`, which recreates the table"
+            f"region once more, which recreates the table: `pulumi up --refresh -c aws:region={region}`"
         )
     return FormerHome(region, found[region])
 

@@ -256,7 +256,7 @@ def _reread(file: Path, project: str) -> Iterator[str]:
         root = cast("Any", yaml).compose(file.read_text(encoding="utf-8"), yaml.SafeLoader)
     except (OSError, ValueError, yaml.YAMLError):  # Pulumi has read another one
         return
-    entries: list[tuple[str, Any]] = [("", root)]
+    entries: list[tuple[str, Any]] = [("", root)] if root else []
     while entries:
         path, node = entries.pop(0)
         setting = path.removeprefix("config.").removeprefix(f"{project}:")

@@ -159,6 +159,7 @@ def test_an_event_that_is_no_object_is_refused(tmp_path: Path, event: str) -> No
 def test_messages_name_the_commands_of_this_machine() -> None:
     assert as_here("run `pulumi up --refresh`, or `pulumi preview`; `pulumi cancel`").count("-m local ") == 2
     assert "`pulumi cancel`" in as_here("`pulumi cancel`")
+    assert as_here("`pulumi up --refresh -c aws:region=eu-west-1`").endswith("-m local up -c aws:region=eu-west-1`")
     shown = as_here(str(too_low(Recovery("loss-8f14e45fceea167a-7", 5), 99)))
     assert """Set `-c 'recovery={"loss": "loss-8f14e45fceea167a-7", "above": 99}'`, or a larger""" in shown
 

@@ -69,7 +69,7 @@ def retried(home: str, call: Callable[[], Any], seconds: float | None = None) ->
             if why == "gone":
                 raise Refused(
                     f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` "
-                    "recreates it, and the coordinator puts back what was in it."
+                    "recreates it. Then the coordinator puts back what was in it, or says how to go on without."
                 ) from error
             if why in ("condition", "bug") or not patience.wait(why):
                 raise Refused(

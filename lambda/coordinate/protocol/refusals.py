@@ -174,8 +174,11 @@ def outdated(asked: int, now: int) -> Refused:
 
 
 def nothing_deployed(counter: str) -> Refused:
-    """Return the refusal to create a counter before the first deployment."""
-    return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
+    """Return the refusal of what needs a deployment: there was none yet, or both of the home's tables were lost."""
+    return Refused(
+        f"{counter}: no deployment is on record. Deploy the stack. If there was one and its record is lost, the answer "
+        "says how to go on."
+    )
 
 
 def lost_meanwhile(table: str) -> Refused:

@@ -181,6 +181,7 @@ def test_the_home_moves_only_once_both_of_its_tables_are_there() -> None:
 
     error, refused = deploy_badly(config(*THREE, home=NEW), aws=Aws(items=items))
     assert str(error).startswith(f"{PREFIX}-layouts in {HOME} is gone. Before the home region moves to {NEW}, deploy")
+    assert str(error).endswith(f"`pulumi up --refresh -c aws:region={HOME}`")
     assert [each for each in refused.resources if each.custom] == []
 
 

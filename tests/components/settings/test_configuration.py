@@ -185,6 +185,13 @@ def test_a_setting_that_is_not_below_config_is_refused(tmp_path: Path, monkeypat
     assert refusals(config(HOME)) == ["floors: nothing reads it here; write it below `config`, indented"]
 
 
+@pytest.mark.parametrize("empty", ["", "# only a comment\n", "config:\n"])
+def test_an_empty_stack_file_says_what_is_missing(empty: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text(empty)
+    assert [refusal.partition(":")[0] for refusal in refusals({})] == ["aws", "regions"]
+
+
 def test_a_name_of_digits_may_be_stored_as_a_number() -> None:
     assert settings(config(HOME) | {f"{PROJECT}:counters": '["integers", 2026]'}).counters == ("integers", "2026")
 

@@ -394,7 +394,7 @@ def test_there_may_be_nothing_to_go_back_to() -> None:
     assert (found["back"], found["stay"]) == ({}, dict.fromkeys(REGIONS, "1"))
     assert "there is nothing to go back to" in found["reason"]
 
-    with pytest.raises(Refused, match="nothing is deployed yet"):
+    with pytest.raises(Refused, match="no deployment is on record"):
         back(tables(record=None), functions)
     functions.live = dict.fromkeys(REGIONS, Alias("1"))
     with pytest.raises(Refused, match="no alias was ever moved"):
