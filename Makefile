@@ -123,6 +123,7 @@ types: .venv/dev
 # Write what is generated from the code, apply lint's automatic fixes and format the code (half a minute).
 fix: .venv/dev
 	@$(BIN)/python -m tools.generated
+	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -56,7 +56,7 @@ def schema() -> dict[str, Any]:
 
 
 def declared() -> dict[str, dict[str, Any]]:
-    """Return `config` of `Pulumi.yaml`: each setting, but for those that a stack has elsewhere."""
+    """Return `config` of `Pulumi.yaml`: each setting of the project. A stack has `aws:region` under another name."""
     component = schema()["resources"][TOKEN]
     found: dict[str, dict[str, Any]] = {}
     for name, setting in SETTINGS.items():

@@ -16,6 +16,8 @@ from coordinate.protocol.epochs import LASTS
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.moves import LATEST
 from coordinate.protocol.plan import left_at_ask
+from global_integers.minting import domain as minting_domain
+from global_integers.minting import failover
 from mint.api.request import DEFAULT_LIMIT, MAX_LIMIT
 
 from components.domain.capacity import CHECKERS, HEALTH_RATES, PER_EXECUTION, capacity
@@ -60,6 +62,10 @@ STATED = [
     ("api.md", f"{PUBLIC_BLOCK} with `authorization: NONE`, otherwise {MAX_BLOCK:,}"),
     ("api.md", f"`?limit=` at a time (1 to {MAX_LIMIT}, default {DEFAULT_LIMIT})"),
     ("client.md", f"| `lease` | {DEFAULTS['lease']} (off) |"),
+    ("client.md", f"every {'minute' if failover.REFRESH == 60 else failover.REFRESH} in which it is called"),
+    ("client.md", f"more than a {'fifth' if failover.CLEARLY_NEARER == 0.8 else failover.CLEARLY_NEARER} lower"),
+    ("client.md", f"every {spelt(int(minting_domain.REFRESH // 60))} minutes in which it is called"),
+    ("domain.md", f"requests `/-/health` every {INTERVAL} seconds"),
     ("layouts.md", f"at least `window` ([setting](settings.md#window), by default {WINDOW:,})"),
     ("../README.md", f"and `window` ({WINDOW:,})."),
     ("../README.md", f"at least {left_at_ask(WINDOW)} integers ([`window`]"),
@@ -98,7 +104,7 @@ STATED = [
 
 @pytest.mark.parametrize(("name", "text"), STATED, ids=str)
 def test_a_stated_default_is_the_one_in_force(name: str, text: str) -> None:
-    assert text in " ".join(page(name).split())
+    assert text in " ".join(page(name).split()), f"docs/{name} lacks this text: correct it, or STATED of this file"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

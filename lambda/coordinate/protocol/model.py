@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 class Frozen:
-    """What is known by its values, which never change: every subclass is such a dataclass."""
+    """The base of values: each subclass is a frozen dataclass. Two with equal fields are equal."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True)(cls)

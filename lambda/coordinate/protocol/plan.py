@@ -90,7 +90,7 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int, cou
 
 
 def left_at_ask(window: int) -> int:
-    """Return how many integers a region has left, or fewer, when it asks for more: half of its window.
+    """Return at how many integers left, or fewer, a region asks for more: half of its window.
 
     It seldom has to: a scheduled run costs less, and raises the limit when a quarter is used.
     """

@@ -45,7 +45,7 @@ def test_each_alarm_of_the_program_is_as_it_was_put(aws: Aws) -> None:
 
         assert found | put == found
         assert {*METRIC_ALARM.sources} & found.keys() == put.keys()
-    assert len(alarms) == 9
+    assert alarms
 
 
 @pytest.mark.parametrize("wrong", WRONG)

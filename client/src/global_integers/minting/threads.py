@@ -80,7 +80,7 @@ class Threads:
 
     @staticmethod
     def loop() -> None:
-        """Return the event loop of this thread: a thread's calls need none."""
+        """Return no event loop: calls of threads need none."""
 
     def caller(self) -> int:
         """Return this thread's number, which a later thread may get again."""
