@@ -96,7 +96,7 @@ class History:
         return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
 
     def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
-        """Return the integers that too many requests got: more than one, and one for each write that a restore undid."""
+        """Return the integers that too many requests got: two, and one more for each write that a restore undid."""
         return [found for found in self.repeated() if len(found.mints) > 1 + excepted[found.counter, found.integer]]
 
     def pauses(self, region: str) -> tuple[int, float]:
