@@ -13,9 +13,7 @@ import gc
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("boto3", "grpc", "ministack", "psutil", "pulumi", "pulumi_aws", "yaml")
-
-if absent := [name for name in NEEDED if find_spec(name) is None]:
+if absent := [name for name in ("boto3", "ministack", "pulumi", "pulumi_aws", "yaml") if find_spec(name) is None]:
     sys.exit(f"this Python has no {absent[0]}; install all: make .venv/local. Then: .venv/bin/python -m local")
 
 from .command_line import main
