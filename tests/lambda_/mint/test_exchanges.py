@@ -86,10 +86,10 @@ class Exchange:
         if method == "GET" and path.strip("/").count("/"):
             assert response_in(self.stack, self.region, head, warm=self.is_warm) == {**response, "body": ""}
         assert response.pop("isBase64Encoded") is False
-        if not html:
-            sent = {*response["headers"]} - {"Content-Type"}
-            for way in {method, "HEAD"} if method == "GET" and path.strip("/").count("/") else {method}:
-                check_documented(way, path.strip("/"), response["statusCode"], sent)
+        sent = {*response["headers"]} - {"Content-Type", *(OF_PAGES if html else ())}
+        sent |= {"Vary"} if html and response["statusCode"] == 200 else set[str]()
+        for way in {method, "HEAD"} if method == "GET" and path.strip("/").count("/") else {method}:
+            check_documented(way, path.strip("/"), response["statusCode"], sent)
         return self.page(**response) if html else self.document(**response)
 
     def document(self, statusCode: int, headers: dict[str, str], body: str) -> str:  # noqa: N803
