@@ -40,6 +40,7 @@ BY_SEARCH: dict[str, tuple[type[AssertionError], int]] = {
 schedules have changed it may find nothing, and these tests take minutes: pytest's `-rP` prints the seeds that find."""
 
 
+@pytest.mark.slow
 def test_every_condition_and_every_rule_is_taken_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proof.simulation.schedule.MOVES", (0.5, 0.5, 0.5))
     met = {name for seed in range(12) for name in RandomSchedule(seed, losses=2).run().conditions()}

@@ -92,6 +92,7 @@ def test_killed_after_any_step_one_table_may_be_lost(lost: str, then: str) -> No
         moved(world, then)
 
 
+@pytest.mark.slow
 def test_a_move_that_was_killed_needs_no_record_of_the_regions() -> None:
     """The first home has the claim, with all that is needed to go on."""
     for world in kills():
