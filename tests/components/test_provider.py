@@ -100,6 +100,7 @@ def test_the_deployer_may_tag_whatever_has_tags() -> None:
     assert "arn:aws:apigateway:*::/tags/*" in api
 
 
+@pytest.mark.slow
 def test_a_description_says_what_everything_is_for(tagged: list[Deployment]) -> None:
     found = {
         made.type: made.inputs.get("description")
