@@ -138,12 +138,14 @@ LEFT = {"regions": [US, EU], "bases": {**dict.fromkeys(THREE, 1)}, "epoch": 2}
 NEW = {"bases": {**dict.fromkeys(THREE, ABOVE + 1), "us-west-2": ABOVE + 7}}
 
 SITUATIONS: dict[str, tuple[dict[str, dict[str, Any]], tuple[str, ...], str]] = {
-    "one region is below": ({EU: LATER | LOW}, (), f"{EU} may mint 5"),
+    "one region is below": ({EU: LATER | LOW}, (), f"{EU} may mint 7\n"),
     "the last integer was the number": ({EU: LATER | {"position": ABOVE, "base": 1}}, (), ""),
-    "the last but one was": ({EU: LATER | {"position": ABOVE - 1, "base": 1}}, (), f"{EU} may mint {ABOVE}"),
-    "an older epoch goes on": ({US: LATER, AP: LATER, EU: LOW | {"pending": True}}, (), f"{EU} may mint 5"),
-    "the base is not on record": ({EU: {"base": None}}, (), f"{EU} may mint {ABOVE}"),
-    "fenced, and to begin the next epoch": ({EU: CLOSED}, (), f"{EU} may mint 5"),
+    "the last but one was": ({EU: LATER | {"position": ABOVE - 1, "base": 1}}, (), f"{EU} may mint from {ABOVE} on"),
+    "none yet": ({US: LATER | {"position": -2, "base": 1}}, (), f"{US} may mint 1\n"),
+    "its stride is unknown": ({EU: LATER | LOW | {"stride": ...}}, (), f"{EU} may mint from 5 on"),
+    "an older epoch goes on": ({US: LATER, AP: LATER, EU: LOW | {"pending": True}}, (), f"{EU} may mint 7\n"),
+    "the base is not on record": ({EU: {"base": None}}, (), f"{EU} may mint from {ABOVE} on"),
+    "fenced, and to begin the next epoch": ({EU: CLOSED}, (), f"{EU} may mint from 5 on"),
     "there is no counter": ({EU: {"epoch": None, "position": None, "reason": "there is no counter"}}, (), "no counter"),
     "no layouts are on record": ({EU: {"regions": [], "bases": {}}}, (), f"{EU}: it has no layouts on record"),
     "an older version": ({EU: {"bases": ...}}, (), f"{EU}: its response has no bases; is its version older"),
@@ -152,13 +154,13 @@ SITUATIONS: dict[str, tuple[dict[str, dict[str, Any]], tuple[str, ...], str]] = 
     "nonsense": ({EU: {"position": "7"}}, (), f"{EU}: the response has no position"),
     "nonsense of the past": ({EU: {"bases": {EU: "7"}}}, (), f"{EU}: its response has no bases"),
     "nonsense of the layout": ({EU: {"regions": 7}}, (), f"{EU}: it has no layouts on record"),
-    "nonsense of the base": ({EU: {"base": "7"}}, (), f"{EU} may mint {ABOVE}"),
+    "nonsense of the base": ({EU: {"base": "7"}}, (), f"{EU} may mint from {ABOVE} on"),
     "left, and closed": ({US: LEFT, EU: LEFT, AP: LEFT | CLOSED}, (), ""),
-    "left, and not closed": ({US: LEFT, EU: LEFT, AP: LEFT | LOW}, (), f"{AP} has left, but may mint 5 until"),
+    "left, and not closed": ({US: LEFT, EU: LEFT, AP: LEFT | LOW}, (), f"{AP} has left, but may mint 7 until"),
     "left, and closed in an older epoch": (
         {US: LEFT, EU: LEFT, AP: LEFT | CLOSED | {"epoch": 1}},
         (),
-        f"{AP} has left, but may mint 5 until",
+        f"{AP} has left, but may mint from 5 on until",
     ),
     "left, and not asked": ({US: LEFT, EU: LEFT, AP: {}}, (), f"{AP} had the counter, and wasn't asked"),
     "left, and deleted": ({US: LEFT, EU: LEFT, AP: {}}, ("--deleted", AP), ""),
@@ -176,7 +178,7 @@ def test_nobody_can_mint_it_any_more(command: Command, waits: list[float], situa
         done = asked(command, server, "--leases", "0", *options, regions=said)
 
     assert (done.status, wrong in done.stdout) == (1 if wrong else 0, True), done.stdout
-    assert ("Set a floor: `pulumi config set --path floors.orders 5000001`" in done.stdout) == (f"{EU} may" in wrong)
+    assert ("Set a floor: `pulumi config set --path floors.orders 5000001`" in done.stdout) == (" may" in wrong and " left" not in wrong)
     if wrong:
         assert (waits, done.stdout.startswith("wrong: orders: ")) == ([], True)
 
@@ -233,7 +235,8 @@ def test_each_counter_that_is_named_is_checked(
     down = command("check", "--above", "3000000", urls=URLS)
 
     assert (low.status, low.stdout.count("wrong: orders: "), low.stdout.count("wrong: integers: ")) == (1, 3, 3)
-    assert "wrong: orders: us-east-1 may mint 29\n" in low.stdout
+    assert "wrong: orders: us-east-1 may mint from 29 on\n" in low.stdout
+    assert "wrong: integers: us-east-1 may mint 1\nwrong: integers: eu-west-1 may mint 2\n" in low.stdout
     assert (high.status, waits) == (0, [90])
     assert "global-integers: waiting 90 s for calls that may be under way, and for what may be leased\n" in high.stderr
     assert down.status == 1

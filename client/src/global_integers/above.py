@@ -63,7 +63,7 @@ def judge(
     present = {region for state in states.values() for region in state["regions"]}
     for region, state in states.items():
         if _least(state) <= above and region in present:
-            found.wrong.append(f"{region} may mint {_least(state)}")
+            found.wrong.append(f"{region} may mint {_which(state, above)}")
             floor = f"floors.{found.counter} {above + 1}"
             here = f"-c 'floors={{\"{found.counter}\": {above + 1}}}'"
             found.hints.append(
@@ -71,7 +71,8 @@ def judge(
                 f"`.venv/bin/python -m local up` with the options of the last time and {here}. Then check again"
             )
         elif _least(state) <= above and not _is_closed(state, newest):
-            found.wrong.append(f"{region} has left, but may mint {_least(state)} until a scheduled run has closed it")
+            which = _which(state, above)
+            found.wrong.append(f"{region} has left, but may mint {which} until a scheduled run has closed it")
     bases = [(region, base) for state in states.values() for region, base in state["bases"].items()]
     for region in dict.fromkeys(region for region, base in bases if base <= above):
         if region in deleted and region in present:
@@ -108,6 +109,13 @@ def _least(state: Mapping[str, Any]) -> int:
     """Return the least integer that a region may mint in its epoch or a later one."""
     base = state.get("base")
     return max(state["position"] + 1, base if type(base) is int else 1)
+
+
+def _which(state: Mapping[str, Any], above: int) -> str:
+    """Return in words which integer up to a number a region may mint: its own next one, or those of a later epoch."""
+    least, stride = _least(state), state.get("stride")
+    following = state["position"] + stride if type(stride) is int and not state.get("fenced") else 0
+    return str(following) if least <= following <= above else f"from {least} on"
 
 
 def _is_closed(state: Mapping[str, Any], newest: int) -> bool:
