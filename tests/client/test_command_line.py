@@ -260,6 +260,31 @@ def test_a_regions_state_is_said_in_words(command: Command, in_memory: Callable[
     ]
 
 
+def test_a_region_without_a_url_is_named(command: Command) -> None:
+    """The outputs are older than the region. It mints, too, so keys and owners would be wrong."""
+    both = ["us-east-1", "eu-west-1"]
+
+    async def respond(request: Request) -> Response:
+        document: dict[str, Any] = {"region": both[0], "counter": "integers", "status": "ok", "ok": True}
+        document |= {"regions": both, "stride": 2, "offset": 1, "epoch": 1, "integer": 1, "minted": True}
+        count = 3 if "count=3" in request.path else 1
+        document |= {"count": count, "first": 1, "last": 2 * count - 1} if request.method == "POST" else {}
+        return Response(200, json.dumps(document).encode(), {"Content-Type": "application/json"})
+
+    with Server(respond) as server:
+        urls = {both[0]: f"{server.url}/"}
+        status, rows, check = (command(*call, urls=urls) for call in (["status"], ["status", "--json"], ["check"]))
+        left = command("status", urls={"eu-west-2": f"{server.url}/"})
+
+    assert (status.status, rows.status, check.status) == (1, 1, 1)
+    assert table_of(status)[1] == ["eu-west-1", "no URL", *"------"]
+    missing = "eu-west-1: it is in the layout, and isn't among the URLs\n"
+    assert f"{missing}The URLs may be from an earlier deployment. Take them from the stack's" in status.stdout
+    assert f"wrong: {missing}" in check.stdout
+    assert [row["reachable"] for row in json.loads(rows.stdout)] == [True, None]
+    assert missing not in left.stdout, "what it knows may be of the past"
+
+
 @pytest.mark.server
 def test_check_finds_what_is_wrong(
     command: Command, proxies: dict[str, RegionProxy], urls: Urls, monkeypatch: pytest.MonkeyPatch

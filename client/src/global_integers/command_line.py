@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from itertools import chain
 from math import inf
 from secrets import token_hex
 from string import Formatter
@@ -49,6 +50,9 @@ T = TypeVar("T")
 
 DEFAULTS: dict[str, Any] = {"urls": None, "prefer": None, "timeout": 10.0, "sign": None, "verbose": False}
 """The options that may come before the command's name or after it."""
+
+UNLISTED = "it is in the layout, and isn't among the URLs"
+"""What is wrong with a region that others name, and that has no URL here."""
 
 COLUMNS = ("region", "state", "latency", "position", "left", "epoch", "counter", "version")
 
@@ -191,9 +195,22 @@ def _status(integers: Integers, options: argparse.Namespace) -> int:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
             row |= {"hint": answer.hint} if answer is not None and answer.hint else {}
         rows.append(row)
+    of_none: Row = {"reachable": None, "latency_ms": None, "ok": False, "reason": UNLISTED, "hint": api.OUTDATED}
+    unlisted = _unlisted({row["region"]: row.get("regions") or [] for row in rows})
+    rows += [{"region": region, **of_none} for region in unlisted]
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     print(json.dumps(rows) if options.json else _table(rows, colour=colour))
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _unlisted(layouts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the regions that others name, but those that have left, and that aren't asked.
+
+    Args:
+        layouts: each region that is asked, with the regions that it names.
+    """
+    named = (names for region, names in layouts.items() if region in names)
+    return [region for region in dict.fromkeys(chain.from_iterable(named)) if region not in layouts]
 
 
 def _lines(cells: Sequence[Sequence[str]]) -> list[str]:
@@ -218,7 +235,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     def shown(name: str) -> str:
         return "-" if row.get(name) is None else str(row[name])
 
-    state = "healthy" if row["ok"] else "no response" if not row["reachable"] else "unhealthy"
+    states = {None: "no URL", False: "no response", True: "unhealthy"}
+    state = "healthy" if row["ok"] else states[row["reachable"]]
     if row.get("pending"):
         state += ", pending"
     named = api.REGION.fullmatch(row["region"])  # else it is a domain on one machine, with a region behind it
@@ -306,6 +324,9 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     for (_, epoch), strides in found.strides.items():
         if len(strides) > 1:
             found.wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
+    for region in _unlisted(found.layouts):
+        found.wrong.append(f"{region}: {UNLISTED}")
+        found.hints.append(api.OUTDATED)
     minted = len(found.minted)
     problems = f"problems: {len(found.wrong)}" if found.wrong else "no problems"
     end = [*dict.fromkeys(found.hints), f"{minted} integers minted; {problems}"]
@@ -352,6 +373,8 @@ class _Check:
         """The region that minted an integer of a counter."""
         self.strides: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
         """Those of each counter's epoch."""
+        self.layouts = {region: list[str]() for region in client.state.regions.names}
+        """The regions that each region names."""
         self._client = client
 
     def check_region(self, region: str, counter: str) -> None:
@@ -362,6 +385,7 @@ class _Check:
         if again.first != keyed.first or not again.replayed:
             self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
         name = counter or self._ask(region, api.default_counter())
+        self.layouts[region] = self._ask(region, api.regions(region, name))
         minted = (*first.integers(), keyed.first)
         for integer in minted:
             before = self.minted.get((name, integer))
