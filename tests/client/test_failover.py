@@ -201,4 +201,5 @@ def test_a_call_that_asked_nobody_says_why_regions_failed_before() -> None:
     with pytest.raises(DeadlineExceeded) as error:
         scene.run(seconds=0)
 
-    assert error.value.reasons == {"a": "0: why", "b": "503: why"}
+    before = "not asked by this call; before: "
+    assert error.value.reasons == {"a": f"{before}0: why", "b": f"{before}503: why"}

@@ -40,8 +40,9 @@ class FailedEverywhere(GlobalIntegersError):
     def __init__(self, message: str, reasons: Mapping[str, str], hints: Iterable[str] = ()) -> None:
         self.reasons = dict(reasons)
         self.hints = list(dict.fromkeys(filter(None, hints)))
-        lines = [f"  {region}: {reason}" for region, reason in reasons.items()]
-        super().__init__("\n".join([message, *lines, *self.hints]))
+        found = [f"{region}: {reason}" for region, reason in reasons.items()]
+        said = " ".join([message, *found]) if len(found) < 2 else "\n  ".join([message, *found])
+        super().__init__("\n".join([said, *self.hints]))
 
 
 class UnknownCounter(FailedEverywhere):

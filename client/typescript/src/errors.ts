@@ -37,8 +37,8 @@ export class FailedEverywhere extends GlobalIntegersError {
 
   constructor(message: string, reasons: ReadonlyMap<string, string>, hints: readonly string[] = []) {
     const different = [...new Set(hints.filter(Boolean))];
-    const lines = [...reasons].map(([region, reason]) => `  ${region}: ${reason}`);
-    super([message, ...lines, ...different].join("\n"));
+    const found = [...reasons].map(([region, reason]) => `${region}: ${reason}`);
+    super([[message, ...found].join(found.length < 2 ? " " : "\n  "), ...different].join("\n"));
     this.reasons = Object.fromEntries(reasons);
     this.hints = different;
   }

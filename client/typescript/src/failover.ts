@@ -34,6 +34,9 @@ const [SHORTEST_WAIT, LONGEST_WAIT] = [0.05, 1];
 /** What a message says of a key whose region fails. */
 const ADVICE = "; only the key's region can return its integer again (keyFailover: true accepts another integer)";
 
+/** What a message says of a region that only earlier calls or health checks have asked. */
+const NOT_ASKED = "not asked by this call; before: ";
+
 /**
  * Return the regions in a key's order, the same in every process (rendezvous hashing, "highest random weight").
  *
@@ -371,14 +374,15 @@ function outOfTime(
 ): Unavailable {
   const [hints, seconds] = [hintsOf(failures), Number(timeout.toPrecision(3))];
   if (failures.size < asked) {
-    const reasons = new Map([...regions.reasons(), ...reasonsOf(failures)]);
+    const before = [...regions.reasons()].map(([region, why]) => [region, NOT_ASKED + why] as const);
+    const reasons = new Map([...reasonsOf(failures), ...before.filter(([region]) => !failures.has(region))]);
     const message = `${request.subject}: ${seconds} s passed before every region could be asked`;
     return new DeadlineExceeded(message + (reasons.size ? ":" : ""), reasons, hints);
   }
   const reasons = reasonsOf(failures);
   let message = `${request.subject}: no region succeeded within ${seconds} s${adviceOn(request, failures)}:`;
   const [first] = reasons;
-  if (first && [...failures.values()].every(({ kind }) => kind === "silent")) {
+  if (first && reasons.size > 1 && [...failures.values()].every(({ kind }) => kind === "silent")) {
     message = `${first[0]}: ${first[1]}; ${message}`; // mostly, a name or a port is wrong
   }
   return new Unavailable(message, reasons, hints);

@@ -52,6 +52,9 @@ LONGEST_WAIT = 1.0
 ADVICE = "; only the key's region can return its integer again (key_failover=True accepts another integer)"
 """What a message says of a key whose region fails."""
 
+NOT_ASKED = "not asked by this call; before: "
+"""What a message says of a region that only earlier calls or health checks have asked."""
+
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
@@ -431,11 +434,12 @@ def _out_of_time(
     reasons = {region: failure.reason for region, failure in failures.items()}
     hints = [failure.hint for failure in failures.values()]
     if len(failures) < asked:
-        reasons = {**regions.reasons(), **reasons}
+        reasons |= {name: f"{NOT_ASKED}{why}" for name, why in regions.reasons().items() if name not in reasons}
         message = f"{request.subject}: {timeout:.3g} s passed before every region could be asked"
         return DeadlineExceeded(message + ":" * bool(reasons), reasons, hints)
     message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
-    if all(failure.kind is FailureKind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
+    silent = all(failure.kind is FailureKind.SILENT for failure in failures.values())
+    if silent and len(failures) > 1:  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
     return Unavailable(message, reasons, hints)
 
