@@ -217,6 +217,16 @@ def test_a_rate_across_epochs_is_unknown(
     assert {row["counter"]: (row["epoch"], row["rate"]) for row in rows} == {"integers": (2, None), "orders": (2, None)}
 
 
+def test_what_has_minted_nothing_has_no_position(command: Command, in_memory: Callable[..., Stack]) -> None:
+    stack = in_memory(counters=["integers"])
+    none, one = {region.name: None for region in stack.regions}, stack.integers(prefer="eu-west-1").next()
+    [row] = json.loads(command("counters", "integers", "--json", urls=URLS).stdout)
+    assert (row["position"], row["regions"]) == (one, {**none, "eu-west-1": one})
+    stack.jump()
+    [row] = json.loads(command("counters", "integers", "--json", urls=URLS).stdout)
+    assert (row["base"], row["position"], row["regions"]) == (3000001, None, none)
+
+
 def test_a_new_epoch_shows_where_it_begins(command: Command, in_memory: Callable[..., Stack]) -> None:
     stack = in_memory(counters=["integers", "orders"], max_counters=9)
     stack.integers().next()

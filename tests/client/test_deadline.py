@@ -2,6 +2,7 @@
 
 import re
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -132,3 +133,23 @@ def test_who_refuses_a_connection_is_said_first(kind: Callable[..., Any], monkey
         r"(eu-west-1|eu-west-2|us-east-1): (connection refused|Name or service not known) \(", str(error.value)
     )
     assert "it may have ended. `.venv/bin/python -m local up`" in str(error.value).splitlines()[-1]
+
+
+class Plain(socketserver.BaseRequestHandler):
+    """Answers a TLS handshake as a server of HTTP does."""
+
+    def handle(self) -> None:
+        """Answer what has arrived."""
+        self.request.recv(1000)
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+
+
+def test_a_server_without_tls_is_called_so(client: Callable[..., Any]) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever).start()
+        host = f"127.0.0.1:{server.server_address[1]}"
+        with client({"eu-west-1": f"https://{host}/"}, timeout=5) as integers, pytest.raises(Unavailable) as error:
+            integers.next()
+        server.shutdown()
+
+    assert error.value.reasons == {"eu-west-1": f"the server doesn't speak TLS; is http:// meant? ({host})"}

@@ -38,6 +38,17 @@ def test_an_error_of_a_call_names_the_users_class(client: Any, arguments: tuple[
         client.from_env("outputs.json")
 
 
+def test_what_is_no_function_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^http 5 is not a function"):
+        Integers(URLS, http=5)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_path_that_cannot_be_read_is_shown_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f": {tmp_path}/integers.example.com; a domain's URL begins with https://"):
+        urls_from("integers.example.com")
+
+
 def test_every_option_has_a_default_and_a_row_in_the_docs() -> None:
     """An option is an entry of `ClientSettings` and its default, and a row for its readers."""
     defaults = {field.name: field.default for field in fields(Options) if field.name not in ("urls", "clock")}

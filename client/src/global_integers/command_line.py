@@ -278,8 +278,13 @@ def _counters(integers: Integers, options: argparse.Namespace) -> int:
 
 
 def _row(state: CounterState, rate: float | None) -> Row:
-    regions = {region: position for region, (position, _) in state.positions.items()}
-    of_counter = {"counter": state.counter, "epoch": state.epoch, "base": state.base, "position": state.position}
+    def minted(position: int | None) -> int | None:
+        """Return what was minted last in the epoch; None: nothing was. Then a position is below the base."""
+        return None if position is None or position < state.base else position
+
+    regions = {region: minted(position) for region, (position, _) in state.positions.items()}
+    of_counter = {"counter": state.counter, "epoch": state.epoch, "base": state.base}
+    of_counter |= {"position": minted(state.position)}
     of_counter |= {"rate": rate}
     return {**of_counter, "regions": regions, "reasons": state.reasons}
 

@@ -165,9 +165,9 @@ function request<T>(given: Partial<ApiRequest<T>> & Pick<ApiRequest<T>, "subject
   return { method: "GET", ...rest, ...given };
 }
 
-/** Return a value as messages show it. */
+/** Return a value as messages show it: a URL without its user and password. */
 export function shown(value: unknown): string {
-  if (typeof value === "string") return `'${value.slice(0, 60)}'`;
+  if (typeof value === "string") return `'${value.replace(/^(\w+:\/\/).*@/s, "$1…@").slice(0, 60)}'`;
   return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
 }
 
@@ -248,9 +248,7 @@ export function owner(counter: string, integer: number): ApiRequest<[Owner, stri
     counter,
     nowhere: UnknownOwner,
     read(response, document): [Owner, string | undefined] {
-      if (document["integer"] !== integer) {
-        throw new Unreadable(`the response is about ${shown(document["integer"])}`);
-      }
+      if (document["integer"] !== integer) throw new Unreadable(`the response is about ${shown(document["integer"])}`);
       const region = String(document["region"]);
       const minted = typeof document["minted"] === "boolean" ? document["minted"] : undefined;
       const ask = typeof document["ask"] === "string" ? document["ask"] : undefined;

@@ -74,10 +74,6 @@ export class Client implements Sender {
     }
   }
 
-  failedOver(failed: string, following: string, reason: string, key: string): void {
-    this.tell({ type: "failedOver", failed, following, reason, key });
-  }
-
   send<T>(region: string, request: ApiRequest<T>, seconds: number, call: Call): Promise<T | Failure> {
     return this.#transport.send(region, request, seconds, call);
   }

@@ -12,6 +12,7 @@ import { Failure, MAX_BLOCK } from "./api.ts";
 import type { ApiRequest } from "./api.ts";
 import type { Call } from "./calls.ts";
 import { DeadlineExceeded, Refused, Unavailable } from "./errors.ts";
+import type { FailedOver } from "./errors.ts";
 
 /** Seconds after which a region's latency is measured again, if there are requests. */
 const REFRESH = 60;
@@ -250,7 +251,7 @@ export interface Sender {
   /** Send a request to a region, within so many seconds. */
   send<T>(region: string, request: ApiRequest<T>, seconds: number, call: Call): Promise<T | Failure>;
   /** Another region is asked after one has failed. */
-  failedOver(failed: string, following: string, reason: string, key: string): void;
+  tell(event: FailedOver): void;
 }
 
 /**
@@ -275,7 +276,8 @@ export async function orderFor(
   }
   const sorted = [...order.filter((name) => !down(name)), ...order.filter(down)];
   if (!keyFailover) return [first];
-  if (sorted[0] && sorted[0] !== first) sender.failedOver(first, sorted[0], reason, key);
+  const [following = first] = sorted;
+  if (following !== first) sender.tell({ type: "failedOver", failed: first, following, reason, key });
   return sorted;
 }
 
@@ -303,7 +305,8 @@ export async function firstAnswer<T>(
     const asked = order ?? regions.order(call.now());
     for (const region of asked) {
       if (last !== undefined && last !== region) {
-        sender.failedOver(last, region, failures.get(last)?.reason ?? "", request.key);
+        const reason = failures.get(last)?.reason ?? "";
+        sender.tell({ type: "failedOver", failed: last, following: region, reason, key: request.key });
       }
       let began = call.now();
       if (began >= call.ends) throw outOfTime(request, failures, regions, asked.length, call);
@@ -372,14 +375,12 @@ function outOfTime(
   asked: number,
   { timeout }: Call,
 ): Unavailable {
-  const [hints, seconds] = [hintsOf(failures), Number(timeout.toPrecision(3))];
+  const [reasons, hints, seconds] = [reasonsOf(failures), hintsOf(failures), Number(timeout.toPrecision(3))];
   if (failures.size < asked) {
-    const before = [...regions.reasons()].map(([region, why]) => [region, NOT_ASKED + why] as const);
-    const reasons = new Map([...reasonsOf(failures), ...before.filter(([region]) => !failures.has(region))]);
+    for (const [region, why] of regions.reasons()) if (!reasons.has(region)) reasons.set(region, NOT_ASKED + why);
     const message = `${request.subject}: ${seconds} s passed before every region could be asked`;
     return new DeadlineExceeded(message + (reasons.size ? ":" : ""), reasons, hints);
   }
-  const reasons = reasonsOf(failures);
   let message = `${request.subject}: no region succeeded within ${seconds} s${adviceOn(request, failures)}:`;
   const [first] = reasons;
   if (first && reasons.size > 1 && [...failures.values()].every(({ kind }) => kind === "silent")) {

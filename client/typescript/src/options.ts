@@ -58,14 +58,22 @@ export interface CallOptions {
 export type AbortOptions = Pick<CallOptions, "signal">;
 
 const DEFAULTS = { lease: 1, leaseSeconds: 60, timeout: 10, attemptTimeout: 3 };
-const NAMES = "counter lease leaseSeconds timeout attemptTimeout prefer sign credentials observer fetch".split(" ");
+const TYPES = { sign: "boolean", credentials: "function", observer: "function", fetch: "function" } as const;
+const NAMES = ["counter", ...Object.keys(DEFAULTS), "prefer", ...Object.keys(TYPES)];
 const DAY = 86_400;
+
+/** What a message says to who gives outputs, JSON or the path of a file with it. */
+const OUTPUTS = "Integers.fromOutputs takes a stack's outputs, as JSON.parse returns them";
+
+/** The host of a Function URL, with its region. */
+const FUNCTION_URL = /^[^.]+\.lambda-url\.([^.]+)\.on\.aws$/;
 
 /** Options with their defaults. */
 export type Checked = Omit<Options, keyof typeof DEFAULTS> & typeof DEFAULTS;
 
 /** Throw a `TypeError` that names the first option that isn't known. */
 function checkNames(options: object, known: readonly string[]): void {
+  if (Object(options) !== options) throw new TypeError(`options are an object: { ${known[0]}: ${shown(options)} }`);
   const wrong = Object.keys(options).find((name) => !known.includes(name));
   if (wrong) throw new TypeError(`there is no option ${shown(wrong)}; there is ${known.join(", ")}`);
 }
@@ -95,6 +103,10 @@ export function checkedOptions(urls: Urls | string, options: Options): Checked {
       throw new TypeError(`${name} ${shown(value)} is not above 0 and up to 86,400 seconds`);
     }
   }
+  for (const [name, type] of Object.entries(TYPES)) {
+    const value: unknown = given[name];
+    if (value !== undefined && typeof value !== type) throw new TypeError(`${name} ${shown(value)} is not a ${type}`);
+  }
   const { prefer } = checked;
   if (prefer !== undefined && typeof urls !== "string" && !(prefer in urls)) {
     throw new TypeError(`prefer ${shown(prefer)} is none of the regions ${Object.keys(urls).join(", ")}`);
@@ -105,16 +117,19 @@ export function checkedOptions(urls: Urls | string, options: Options): Checked {
 /** Return the regions' URLs, each with a slash at its end. */
 export function checkedUrls(urls: Urls): Map<string, string> {
   if (typeof urls !== "object" || urls === null || !Object.keys(urls).length) {
-    const found = typeof urls === "object" ? "empty" : shown(urls);
     const what = "give each region's URL, as in { \"eu-west-1\": \"https://…/\" }, or the domain's URL";
-    throw new TypeError(`urls is ${found}; ${what}`);
+    throw new TypeError(`urls is ${shown(urls)}; ${what}`);
   }
   const checked = Object.entries(urls).map(([region, url]) => {
     if (!REGION.test(region)) {
-      throw new TypeError(`${shown(region)} is not the name of an AWS region, such as eu-west-1`);
+      throw new TypeError(`${shown(region)} is not the name of an AWS region, such as eu-west-1; ${OUTPUTS}`);
     }
     const what = `the URL of ${region} is ${shown(url)}, which`;
-    return [region, checkedUrl(url, what, `https://….lambda-url.${region}.on.aws/`).href] as const;
+    const { hostname, pathname, origin, href } = checkedUrl(url, what, `https://….lambda-url.${region}.on.aws/`);
+    const [, of] = FUNCTION_URL.exec(hostname) ?? [];
+    if (of && of !== region) throw new TypeError(`${what} is one of ${of}`);
+    if (of && pathname !== "/") throw new TypeError(`${what} has a path; without it, it is ${origin}/`);
+    return [region, href] as const;
   });
   return new Map(checked);
 }
@@ -122,16 +137,11 @@ export function checkedUrls(urls: Urls): Map<string, string> {
 /** Return a URL with a slash at its end. The error begins with `what`, and has the example. */
 function checkedUrl(url: unknown, what: string, example: string): URL {
   const text = String(url);
-  let parsed: URL | undefined;
-  try {
-    parsed = new URL(text);
-  } catch {
-    // It is undefined.
-  }
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
   const isHost = parsed?.hostname.startsWith("[") || parsed?.hostname.split(".").every((label) => label.length);
   const isPlain = !/[\s\x00-\x1f\x7f@?#]/.test(text) && parsed?.port !== "0";
   if (typeof url !== "string" || !parsed || !/^https?:$/.test(parsed.protocol) || !isHost || !isPlain) {
-    throw new TypeError(`${what} is not a URL of a stack: it should look like ${example}`);
+    throw new TypeError(`${what} is not a URL of a stack, without user or password: it should look like ${example}`);
   }
   parsed.pathname = `${parsed.pathname.replace(/\/+$/, "")}/`;
   return parsed;
@@ -148,7 +158,7 @@ export class Domain {
   readonly #url: URL;
 
   constructor(url: string) {
-    this.#url = checkedUrl(url, `the domain ${shown(url)}`, "https://integers.example.com/");
+    this.#url = checkedUrl(url, `the domain ${shown(url)}`, `https://integers.example.com/; ${OUTPUTS}`);
     const { host, hostname } = this.#url;
     if (/\.(on\.aws|amazonaws\.com(\.cn)?)$/.test(hostname)) {
       const how = `give it with its region: { "eu-west-1": ${shown(url)} }`;

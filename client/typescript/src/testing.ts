@@ -309,11 +309,8 @@ export class Stack {
     if (!isList(regions) || regions.length > 64) {
       throw new TypeError(`regions ${shown(regions)} is not a list of 1 to 64 different regions`);
     }
-    for (const region of regions) {
-      if (!AWS_REGION.test(region)) {
-        throw new TypeError(`${shown(region)} is not the name of an AWS region, such as eu-west-1`);
-      }
-    }
+    const wrong = regions.filter((region) => !AWS_REGION.test(region));
+    if (wrong.length) throw new TypeError(`${shown(wrong[0])} is not the name of an AWS region, such as eu-west-1`);
     if (!isList(counters)) {
       throw new TypeError(`counters ${shown(counters)} is not a list of different counters; there must be one`);
     }
@@ -328,9 +325,7 @@ export class Stack {
     const state = { stride: regions.length, counters: [...counters], maxCounters, latest: 0, ticks: 0 };
     this.#shared = { ...state, regions: [], epochs: new Map() };
     this.regions = this.#shared.regions;
-    for (const name of regions) {
-      this.#shared.regions.push(new Region(name, this.#shared.regions.length + 1, this.#shared));
-    }
+    this.#shared.regions.push(...regions.map((name, index) => new Region(name, index + 1, this.#shared)));
   }
 
   /** The regions' URLs by name. */

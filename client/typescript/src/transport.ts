@@ -21,6 +21,9 @@ const ENDED =
   "If that is the deployment on this machine, it may have ended. `.venv/bin/python -m local up` starts it again, at " +
   "the same URLs";
 
+/** What a message says of a server that answers a TLS handshake in plain text. */
+const NO_TLS = "the server doesn't speak TLS; is http:// meant?";
+
 /** The time of an attempt is over. */
 export class TimedOut extends Error {}
 
@@ -130,14 +133,13 @@ export function byFetch(fetch: typeof globalThis.fetch): Exchange {
 /** Return the failure of an attempt without a readable response. */
 function failureOf(error: unknown, seconds: number, { host, hostname }: URL): Failure {
   if (error instanceof TimedOut) return new Failure("silent", `no response within ${Number(seconds.toPrecision(3))} s`);
-  if (error instanceof Unreadable) {
-    return new Failure("transient", `the response is not this API's: ${error.message}`);
-  }
+  if (error instanceof Unreadable) return new Failure("transient", `the response is not this API's: ${error.message}`);
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error));
   const { code, message: why } = Object(cause) as { code?: unknown; message?: unknown };
   if (code === "ECONNREFUSED") {
     return new Failure("silent", `connection refused (${host})`, { hint: isLocal(hostname) ? ENDED : "" });
   }
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return new Failure("silent", `${NO_TLS} (${host})`);
   if (code === "ENOTFOUND") return new Failure("silent", `Name or service not known (${host})`);
   return new Failure("silent", [name, message, why].filter(Boolean).join(": "));
 }

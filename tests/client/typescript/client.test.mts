@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { CannotSign, Integers } from "../../../client/typescript/src/index.ts";
-import type { Credentials, Event } from "../../../client/typescript/src/index.ts";
+import type { CallOptions, Credentials, Event } from "../../../client/typescript/src/index.ts";
 import { Failure } from "../../../client/typescript/src/api.ts";
 import { Regions } from "../../../client/typescript/src/failover.ts";
 import { LeaseBuffer, Turn } from "../../../client/typescript/src/lease.ts";
@@ -87,6 +89,26 @@ test("a signal ends a call that sends, waits for a block or has failed before", 
   setTimeout(() => controller.abort(reason), 10);
   for (const call of calls) await assert.rejects(call, reason);
   await assert.rejects(integers.next({ signal: controller.signal }), reason);
+});
+
+test("a server without TLS is called so", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined).once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const integers = new Integers({ "eu-west-1": `https://${host}/` }, { timeout: 5 });
+  await assert.rejects(integers.next(), {
+    reasons: { "eu-west-1": `the server doesn't speak TLS; is http:// meant? (${host})` },
+  });
+  server.close();
+});
+
+test("options that are none are refused, with what is right", async () => {
+  const integers = new Stack().integers();
+  const key = "order-17" as unknown as CallOptions;
+  await assert.rejects(integers.next(key), { name: "TypeError", message: "options are an object: { key: 'order-17' }" });
+  assert.throws(() => new Integers(URLS, { fetch: 5 as unknown as typeof fetch }), /^TypeError: fetch 5 is not a function/);
 });
 
 test("a compressed body is not read, and one too large only to its limit", async () => {

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import FailedEverywhere, Refused, Unavailable
 from .api import regions as regions_of
 from .failover import Failover
-from .options import Deadline, Options, checked_url
+from .options import IN_FILES, Deadline, Options, checked_url, shown
 from .signing import ANY_REGION, API_GATEWAY, Signature, found_credentials
 
 REFRESH = 300.0
@@ -113,7 +113,7 @@ class Domain:
 
 def _parsed(url: str) -> tuple[str, str, str, str]:
     """Return a domain's scheme, host, port (":8443"; "": the scheme's own) and path, which ends with a slash."""
-    parsed = checked_url(url, f"the domain {url!r}", "https://integers.example.com/")
+    parsed = checked_url(url, f"the domain {shown(url)}", f"https://integers.example.com/{IN_FILES}")
     host = parsed.hostname or ""
     if host.endswith(AWS_HOSTS):
         raise ValueError(

@@ -13,11 +13,10 @@ from urllib.request import getproxies
 
 import httpx
 
+from .options import without_password
+
 HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 """How OpenSSL looks for certificates in a directory (openssl-rehash(1))."""
-
-PASSWORD = re.compile(r"\A((?:http|https|socks5|socks5h)://)?.*@", re.IGNORECASE | re.DOTALL)
-"""What comes before a proxy's host. After the scheme, it is the user and password, which no message has."""
 
 PROXY = (
     "it should look like http://proxy.example.com:3128, with the scheme http, https, socks5 or socks5h, a host and a "
@@ -38,9 +37,8 @@ def check_environment() -> None:
                 check(value)
         except (OSError, ValueError, httpx.InvalidURL) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            shown = PASSWORD.sub(lambda found: f"{found[1] or ''}…@", value)
             raise ValueError(
-                f"the environment variable {set_as} is {shown!r:.200}: {reason}. Nothing was sent: "
+                f"the environment variable {set_as} is {without_password(value)!r:.200}: {reason}. Nothing was sent: "
                 "correct the variable, or remove it"
             ) from None
 

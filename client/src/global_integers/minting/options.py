@@ -19,10 +19,18 @@ HOW_TO_SET = (
     "`.venv/bin/python -m local outputs --json > outputs.json`, and set it to the file's path. Instead, it may contain "
     "the domain's URL, or the regions' URLs as JSON"
 )
+PASSWORD = re.compile(r"\A((?:http|https|socks5|socks5h)://)?.*@", re.IGNORECASE | re.DOTALL)
+"""What comes before a URL's host. After the scheme, it is the user and password, which no message has."""
+
+FUNCTION_URL = re.compile(r"[^.]+\.lambda-url\.([^.]+)\.on\.aws")
+"""The host of a Function URL, with its region."""
+
 LINE = re.compile(r"(\S+): (https?://\S+)")
 """A line of `python -m local outputs urls`: a region and its URL."""
 
 DAY = 86_400
+
+IN_FILES = "; what is in a file, or JSON, is read by from_env"
 
 H = TypeVar("H")
 
@@ -93,6 +101,12 @@ class Options:
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 < value <= DAY:
                 raise ValueError(f"{name} {value!r} is not above 0 and up to {DAY:,} seconds")
+        if self.sign is not None and type(self.sign) is not bool:
+            raise ValueError(f"sign {self.sign!r} is not True, False or None")
+        for name in ("observer", "http"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise ValueError(f"{name} {value!r} is not a function")
         if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
@@ -118,14 +132,31 @@ class Options:
 def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
     if not urls or not isinstance(urls, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
-            f"urls is {repr(urls)[:60] if urls else 'empty'}; give each region's URL, as in "
+            f"urls is {repr(urls)[:60]}; give each region's URL, as in "
             "{'eu-west-1': 'https://…/'}, or the domain's URL"
         )
     for region, url in urls.items():
         if not isinstance(region, str) or not REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"{region!r} is not the name of an AWS region, such as eu-west-1")
-        checked_url(url, f"the URL of {region} is {url!r}, which", f"https://….lambda-url.{region}.on.aws/")
+            instead = 'of a stack\'s outputs, pass outputs["urls"], or use from_env'
+            raise ValueError(f"{region!r} is not the name of an AWS region, such as eu-west-1; {instead}")
+        what = f"the URL of {region} is {shown(url)}, which"
+        parsed = checked_url(url, what, f"https://….lambda-url.{region}.on.aws/")
+        function = FUNCTION_URL.fullmatch(parsed.hostname or "")
+        if function and function[1] != region:
+            raise ValueError(f"{what} is one of {function[1]}")
+        if function and parsed.path.strip("/"):
+            raise ValueError(f"{what} has a path; without it, it is {parsed.scheme}://{parsed.netloc}/")
     return {region: url.rstrip("/") + "/" for region, url in urls.items()}
+
+
+def without_password(url: str) -> str:
+    """Return a URL as a message may show it."""
+    return PASSWORD.sub(lambda found: f"{found[1] or ''}…@", url)
+
+
+def shown(url: object) -> str:
+    """Return what should be a URL as messages show it."""
+    return repr(without_password(url) if isinstance(url, str) else url)[:200]
 
 
 def checked_url(url: str, what: str, example: str) -> SplitResult:
@@ -135,16 +166,20 @@ def checked_url(url: str, what: str, example: str) -> SplitResult:
         ValueError: it isn't the URL of a stack or a region. The message begins with `what`, and may have the example.
     """
     try:
+        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError("it is no text")
+        if "@" in url:
+            raise ValueError("a URL has no user or password here")
         if not url.isprintable() or " " in url:
             raise ValueError("it has a space or a control character in it")
         parsed = urlsplit(url)
         host, port = parsed.hostname or "", parsed.port
         if ":" not in host:
             host.encode("idna")
-    except (ValueError, AttributeError) as error:  # also UnicodeError
-        raise ValueError(f"{what} is not a URL: {error}") from None
-    if parsed.scheme not in ("http", "https") or not host or port == 0 or parsed.query or parsed.fragment or "@" in url:
-        raise ValueError(f"{what} should look like {example}")
+    except ValueError as error:  # also UnicodeError
+        raise ValueError(f"{what} is not a URL of a stack: {error}; it should look like {example}") from None
+    if parsed.scheme not in ("http", "https") or not host or port == 0 or parsed.query or parsed.fragment:
+        raise ValueError(f"{what} is not a URL of a stack: it should look like {example}")
     return parsed
 
 
@@ -160,15 +195,16 @@ def urls_from(text: str, *, leaving: bool = False) -> dict[str, str] | str:
     if text.startswith(("https://", "http://")):
         return text
     if re.match(r"\w+://", text):
-        raise ValueError(f"{text[:200]!r} should begin with https:// or http://")
+        raise ValueError(f"{shown(text)} should begin with https:// or http://")
     source = "the text"
     if text.strip() and not text.lstrip().startswith(("{", "[")) and not _in_lines(text):
         source = text
         try:
             text = Path(text).read_text(encoding="utf-8")
         except OSError as error:
-            tried = f"{text[:200]!r} is not JSON, and no file with this path can be read"
-            raise ValueError(f"{tried}: {error.strerror}") from None
+            tried = f"{shown(text)} is not JSON, and no file with this path can be read"
+            instead = "a domain's URL begins with https://"
+            raise ValueError(f"{tried}: {error.strerror}: {Path(text).absolute()}; {instead}") from None
     if not text.strip():
         raise ValueError(f"{source} is empty: the command that should have written it has failed; run it again")
     if lines := _in_lines(text):

@@ -436,7 +436,9 @@ def _no_connection(error: httpx.ConnectError, through: str) -> Failure:
         several = isinstance(cause, BaseExceptionGroup)  # of asyncio, for a host with several addresses
         cause = cast("Any", cause).exceptions[-1] if several else cause.__cause__ or cause.__context__
     said, hint = "connection refused", ENDED if f"all://{url.host}" in LOOPBACK and not through else ""
-    if cause is None:
+    if "WRONG_VERSION_NUMBER" in str(error):
+        said, hint = "the server doesn't speak TLS; is http:// meant?", ""
+    elif cause is None:
         said, hint = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection", ""
     return Failure(FailureKind.SILENT, f"{said}{through or f' ({_host(url)})'}", hint=hint)
 
