@@ -348,8 +348,9 @@ def test_who_waits_at_a_terminal_is_told_for_what(
     assert command_line.main(["--urls", '{"eu-west-1": "http://127.0.0.1:1/"}', "--timeout", "1", "mint"]) == 1
     waiting, *error = capsys.readouterr().err.splitlines()
     refused = "eu-west-1: connection refused (127.0.0.1:1)"
-    assert waiting.startswith(f"global-integers: {'no answer yet, trying again: ' if terminal else ''}{refused}")
-    assert len(error) == 2 + terminal
+    said = "no answer yet, trying again" if terminal else "the default counter: no region succeeded within 1 s"
+    assert waiting == f"global-integers: {said}: {refused}"
+    assert len(error) == 1 + terminal
 
 
 def test_wrong_calls_say_what_is_right(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
