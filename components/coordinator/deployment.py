@@ -123,12 +123,22 @@ ANSWERED = f"{BOTH_LOST}: the coordinator checks the answer in recovery; counter
 
 NUMBERS = {"window": "window", "scheduleMinutes": "schedule minutes", "memorySize": "memory in MB"}
 
-CALLERS = {
-    "AWS_IAM": "requests without a signature will get 403: those of browsers, also for the page, and of clients "
-    "without credentials of AWS",
-    "NONE": "everyone will be able to mint",
+CALLERS: Mapping[str, Mapping[Any, str]] = {
+    "authorization": {
+        "AWS_IAM": "requests without a signature will get 403: those of browsers, also for the page, and of clients "
+        "without credentials of AWS",
+        "NONE": "everyone will be able to mint",
+    },
+    "functionUrls": {
+        False: "all Function URLs will be deleted, and later ones will be others",
+        True: "every region will get a new one",
+    },
+    "openCounters": {
+        False: "callers won't be able to create or list counters",
+        True: "every caller will be able to create and list counters",
+    },
 }
-"""What an `authorization` means to them."""
+"""Setting → what its new value means to them."""
 
 Issued = Mapping[str, int | None]
 """Counter → the last integer that was issued of it; None if a region doesn't say."""
@@ -152,19 +162,26 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
     default, earlier = desired["defaultCounter"], before["defaultCounter"]
     if default != earlier:
         yield f"/ will mint from {default} instead of {earlier}: its callers may get integers that they got before"
-    asked = desired["authorization"]
-    if before.get("authorization", asked) != asked:
-        yield f"authorization: {before['authorization']} → {asked}: {CALLERS[asked]}"
+    for key, meanings in CALLERS.items():
+        if before.get(key, asked := desired[key]) != asked:
+            yield f"{key}: {_shown(before[key])} → {_shown(asked)}: {meanings[asked]}"
+    if (was := before.get("domain", host := desired["domain"])) != host:
+        means = f"requests to {was} and to names below it will fail" if was else "all regions get this name too"
+        yield f"domain: {was or 'none'} → {host or 'none'}: {means}"
+    yield from _callers(desired, record)
     yield from _epochs(desired, record, issued)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
     answer = desired["recovery"]
+    paused = before.get("paused", desired["paused"])
     lists = {
         "joining": _without(desired["regions"], before["regions"]),
         "leaving": [region for region in gone if region in desired["leaving"]],
         "deleted at once, with their URLs (list them in leaving instead)": _without(gone, desired["leaving"]),
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
+        "paused, so that they mint nothing": _without(desired["paused"], paused),
+        "paused no longer": _without([each for each in desired["regions"] if each in paused], desired["paused"]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
         "no longer in the settings, but still minting": _without(existing, desired["counters"]),
         "floors": [_floor(counter, n, desired, record, issued) for counter, n in sorted(floors.items())],
@@ -174,6 +191,58 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
     for key, words in NUMBERS.items():
         if before.get(key, desired[key]) != desired[key]:
             yield f"{words}: {before[key]:,} → {desired[key]:,}"
+
+
+def _shown(value: str | bool) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _callers(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+    """Say who loses what by `callers`, and which counters it names that may be misspelt."""
+    asked: Mapping[str, Sequence[str]] = desired["callers"]
+    before: Mapping[str, Sequence[str]] = record.desired.get("callers", asked)
+    if asked and not before:
+        yield "callers: none → some: all others will get 403"
+    elif before and not asked:
+        yield (
+            "callers: some → none: those of other accounts will get 403, and whoever IAM allows in this account will "
+            "be able to use all counters"
+        )
+    else:
+        removed = {
+            pattern: ["all others"] if "*" in counters and kept else _without(counters, kept)
+            for pattern, counters in before.items()
+            if "*" not in (kept := asked.get(pattern, ()))
+        }
+        lost = [f"{pattern} ({', '.join(counters)})" for pattern, counters in removed.items() if counters]
+        if lost:
+            yield f"callers that will get 403, unless another entry allows it: {', '.join(lost)}"
+    known = ("*", *desired["counters"], *record.counters)
+    new = [each for pattern, counters in asked.items() for each in _without(counters, before.get(pattern, ()))]
+    for counter in _without(list(dict.fromkeys(new)), known):
+        hint = did_you_mean(counter, known)
+        yield f"callers: there is no {counter}, unless it was created without a deployment{hint}"
+
+
+def check_first(desired: Mapping[str, Any], record: StoredRecord | None) -> None:
+    """Check what can't be done to a region, or to a counter, that is new. At a first deployment, all are.
+
+    Raises:
+        SettingsError: a new region is paused, or a floor is of a counter that can't exist.
+    """
+    before = [*record.desired["regions"], *record.desired["leaving"]] if record else []
+    paused = [region for region in desired["paused"] if region in _without(desired["regions"], before)]
+    if paused:
+        raise SettingsError(
+            f"paused: {', '.join(paused)}: a new region can't be paused, since its function is checked before callers "
+            "reach it for the first time; deploy without this, and pause it afterwards"
+        )
+    stray = [] if record else _without(sorted(desired["floors"]), ("*", *desired["counters"]))
+    if stray:
+        raise SettingsError(
+            f"floors: {stray[0]!r} is not in counters, and at a first deployment there are no others"
+            f"{did_you_mean(stray[0], desired['counters'])}"
+        )
 
 
 def _floor(counter: str, floor: int, desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> str:
@@ -290,6 +359,9 @@ def request(
 
     def say(resolved: Sequence[Any]) -> None:
         record, copy, issued, labels, layouts_label, first_layouts_label = resolved
+        known = last(record, copy, moved)
+        if known or not first_layouts_label:
+            check_first(desired, known)
         if former:
             record = former.record
             what = changes({**desired, "tableLabels": labels}, record, issued)

@@ -106,7 +106,11 @@ def least_window(settings: Settings) -> int:
 
 
 def desired_state_of(settings: Settings) -> dict[str, Any]:
-    """Return the part of a desired state that comes from the settings. The last two are for the next preview only."""
+    """Return the part of a desired state that comes from the settings.
+
+    From `authorization` on, the coordinator reads none of it: the next preview compares it. It has only settings that
+    change the minting functions, so that a deployment calls the coordinator anyway.
+    """
     return {
         "regions": list(settings.regions),
         "leaving": list(settings.leaving),
@@ -118,6 +122,11 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "scheduleMinutes": settings.schedule_minutes,
         "authorization": settings.authorization,
         "memorySize": settings.memory_size,
+        "callers": {pattern: list(counters) for pattern, counters in settings.callers.items()},
+        "domain": settings.domain,
+        "functionUrls": settings.function_urls,
+        "openCounters": settings.open_counters,
+        "paused": list(settings.paused),
     }
 
 

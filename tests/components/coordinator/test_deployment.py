@@ -10,6 +10,8 @@ from typing import Any
 
 import pulumi
 import pytest
+from coordinate.events import request_of
+from coordinate.protocol.model import Deploy
 
 from components import GlobalIntegers, GlobalIntegersArgs
 from components.coordinator.deployment import (
@@ -66,6 +68,11 @@ DESIRED: dict[str, Any] = {
     "recovery": {},
     "authorization": "AWS_IAM",
     "memorySize": 256,
+    "callers": {},
+    "domain": "",
+    "functionUrls": True,
+    "openCounters": False,
+    "paused": [],
 }
 STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layoutsLabel": HERE, "firstLayoutsLabel": HERE}
 """What the last deployment has asked for."""
@@ -187,8 +194,8 @@ JUMPS = "orders: epoch 3 → 4, gap"
         (BOTH, {"recovery": {"loss": LOSS, "above": 7}}, [ANSWERED]),
         (
             {"standing": False},
-            {"floors": {"*": 7, "integers": 511}},
-            ["the first deployment; floors: * 7, integers 511"],
+            {"floors": {"*": 7, "orders": 511}},
+            ["the first deployment; floors: * 7, orders 511"],
         ),
     ],
 )
@@ -200,6 +207,61 @@ def test_a_preview_says_what_will_change_or_why_it_cant(
         deploy(asking(**changed), aws=Aws(**there))
 
     assert [record.getMessage() for record in caplog.records] == expected
+
+
+NEW_IS_PAUSED = (
+    "paused: eu-west-1: a new region can't be paused, since its function is checked before callers reach it for the "
+    "first time; deploy without this, and pause it afterwards"
+)
+ALONE = recorded({**STOOD, "regions": [HOME], "leaving": ["us-west-2"]})
+NEW: dict[str, Any] = {"standing": False}
+STANDING: dict[str, Any] = {"standing": True, "record": ALONE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "changed", "expected"),
+    [
+        (NEW, {"paused": [OTHER]}, NEW_IS_PAUSED),
+        (STANDING, {"paused": [OTHER], "leaving": ["us-west-2"]}, NEW_IS_PAUSED),
+        (
+            NEW,
+            {"floors": {"ordres": 5}},
+            "floors: 'ordres' is not in counters, and at a first deployment there are no others; did you mean "
+            "'orders'?",
+        ),
+    ],
+    ids=["at a first deployment", "where a region joins", "a counter that can't exist"],
+)
+def test_a_preview_refuses_what_is_too_early(state: dict[str, Any], changed: dict[str, Any], expected: str) -> None:
+    error, _ = deploy_badly(asking(**changed), aws=Aws(preview=True, **state))
+
+    assert str(error) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "changed"),
+    [
+        (STANDING, {"regions": [HOME, "us-west-2"], "paused": ["us-west-2"]}),
+        (STANDING, {"regions": [HOME], "leaving": ["us-west-2"], "paused": [HOME, "us-west-2"]}),
+        (STANDING, {"leaving": ["us-west-2"], "floors": {"invoices": 5}}),
+        (NEW, {"floors": {"*": 5, "orders": 5}}),
+        ({"standing": True, "first_layouts_label": BEFORE_IT}, {"paused": [HOME]}),
+    ],
+    ids=["it rejoins", "it leaves", "created by operators", "in the settings", "the record was lost"],
+)
+def test_a_preview_allows_what_may_be(state: dict[str, Any], changed: dict[str, Any]) -> None:
+    deploy(asking(**changed), aws=Aws(preview=True, **state))
+
+
+@pytest.mark.slow
+def test_the_coordinator_takes_what_only_previews_read() -> None:
+    asked: dict[str, Any] = {"callers": {"*": ["orders"]}, "domain": HOST, "hostedZone": "example.com"}
+    request = request_of(event_of(Aws(), **asked, openCounters=True, functionUrls=False))
+
+    assert isinstance(request, Deploy)
+    assert json.loads(request.desired.text)["callers"] == {"*": ["orders"]}
 
 
 @pytest.mark.slow
@@ -355,14 +417,32 @@ STARTED = replace(RECORDED, reconciled=False)
 LEFT = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
 BY_HAND = replace(RECORDED, counters={name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")})
 ANSWERS = replace(RECORDED, desired={**BEFORE, "recovery": {"loss": LOSS, "above": 7}})
-NEW_KEYS = ("authorization", "memorySize")
+NEW_KEYS = ("authorization", "memorySize", "callers", "domain", "functionUrls", "openCounters", "paused")
 OLDER = replace(RECORDED, desired={key: value for key, value in BEFORE.items() if key not in NEW_KEYS})
 """Of a version that didn't record these."""
+HOST = "integers.example.com"
+CALLERS = {"shop": ["integers", "integer"], "all": ["*"]}
+FULL = replace(
+    RECORDED,
+    desired={
+        **BEFORE,
+        "callers": CALLERS,
+        "domain": HOST,
+        "functionUrls": False,
+        "openCounters": True,
+        "paused": [HOME],
+    },
+)
+MISSPELT = "callers: there is no integer, unless it was created without a deployment; did you mean 'integers'?"
+ANYONE = "those of other accounts will get 403, and whoever IAM allows in this account will be able to use all counters"
+FORBIDDEN = "callers that will get 403, unless another entry allows it"
+FAIL = f"requests to {HOST} and to names below it will fail"
 UNFINISHED = "deployment 4 is not finished, and is"
 
 
 def words(record: StoredRecord, issued: Mapping[str, int | None] | None = None, **asked: Any) -> str:
-    return changes({**BEFORE, **asked}, record, issued or {})
+    same = FULL.desired if record is FULL else BEFORE
+    return changes({**same, **asked}, record, issued or {})
 
 
 EPOCH = f"integers: epoch 3 → 4, gap about 300, or what lasts ten seconds{OTHERS}"
@@ -413,6 +493,34 @@ FLOORS = {"floors": {"integers": 500}}
         (RECORDED, {"memorySize": 1024}, "memory in MB: 256 → 1,024"),
         (RECORDED, {"authorization": "NONE"}, "authorization: AWS_IAM → NONE: everyone will be able to mint"),
         (OLDER, {"authorization": "NONE", "memorySize": 1024}, ""),
+        (
+            OLDER,
+            {"callers": CALLERS, "domain": HOST, "functionUrls": False, "openCounters": True, "paused": [HOME]},
+            "",
+        ),
+        (RECORDED, {"callers": CALLERS}, f"callers: none → some: all others will get 403; {MISSPELT}"),
+        (FULL, {"callers": {}}, f"callers: some → none: {ANYONE}"),
+        (FULL, {"callers": {"shop": ["integers"], "all": ["*"]}}, f"{FORBIDDEN}: shop (integer)"),
+        (FULL, {"callers": {"shop": ["*"], "all": ["integers"]}}, f"{FORBIDDEN}: all (all others)"),
+        (FULL, {"callers": {"shop": CALLERS["shop"]}}, f"{FORBIDDEN}: all (*)"),
+        (FULL, {"callers": {**CALLERS, "new": ["integers"]}}, ""),
+        (RECORDED, {"domain": HOST}, f"domain: none → {HOST}: all regions get this name too"),
+        (FULL, {"domain": "b.example.com"}, f"domain: {HOST} → b.example.com: {FAIL}"),
+        (FULL, {"domain": ""}, f"domain: {HOST} → none: {FAIL}"),
+        (
+            RECORDED,
+            {"functionUrls": False},
+            "functionUrls: true → false: all Function URLs will be deleted, and later ones will be others",
+        ),
+        (FULL, {"functionUrls": True}, "functionUrls: false → true: every region will get a new one"),
+        (
+            RECORDED,
+            {"openCounters": True},
+            "openCounters: false → true: every caller will be able to create and list counters",
+        ),
+        (FULL, {"openCounters": False}, "openCounters: true → false: callers won't be able to create or list counters"),
+        (RECORDED, {"paused": [HOME]}, "paused, so that they mint nothing: us-east-1"),
+        (FULL, {"paused": ["us-west-2"]}, "paused, so that they mint nothing: us-west-2; paused no longer: us-east-1"),
         (LEFT, {}, "deleted: us-west-1"),
         (LEFT, {"regions": [*LABELS, "us-west-1"]}, f"{EPOCH}; joining: us-west-1"),
         (STARTED, {}, f"{UNFINISHED} continued"),
