@@ -25,6 +25,7 @@ from typing import Any, cast
 
 import pulumi
 from pulumi.runtime import MockCallArgs, MockResourceArgs
+from pulumi.runtime.rpc import unwrap_rpc_secret
 
 from global_integers_core.lattice import MAX_INTEGER, places
 from global_integers_core.names import CHECK_COUNTER
@@ -94,7 +95,7 @@ class Mocks(pulumi.runtime.Mocks):
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         """Return a resource's id and outputs. Pulumi calls this."""
         self.resources.append(args)
-        inputs = cast("dict[str, Any]", args.inputs)
+        inputs = cast("dict[str, Any]", _plain(args.inputs))
         if args.typ.startswith(OURS):
             self._ours.append(re.compile(re.escape(f"{args.name}-") + (OF_THE_WHOLE if args.typ == WHOLE else "")))
             return "", inputs
@@ -103,7 +104,7 @@ class Mocks(pulumi.runtime.Mocks):
         if not any(ours.match(args.name) for ours in self._ours):
             if self._others is not None:
                 return cast("Any", self._others.new_resource(args))
-            return "" if pulumi.runtime.is_dry_run() else f"{args.name}-id", inputs
+            return "" if pulumi.runtime.is_dry_run() else f"{args.name}-id", cast("dict[str, Any]", args.inputs)
         if pulumi.runtime.is_dry_run():
             return "", inputs  # what AWS adds isn't known yet
         if self._refusal is not None and args.typ == INVOCATION and "desired" in json.loads(inputs["input"]):
@@ -114,7 +115,7 @@ class Mocks(pulumi.runtime.Mocks):
     def call(self, args: MockCallArgs) -> Any:
         """Return what a provider function returns, or its failures. Pulumi calls this."""
         self.calls.append(args)
-        asked = cast("dict[str, Any]", args.args)
+        asked = cast("dict[str, Any]", _plain(args.args))
         if args.token == "aws:dynamodb/getTableItem:getTableItem" and json.loads(asked["key"]) in OUR_KEYS:  # noqa: S105
             return _failed(f"reading DynamoDB Table Item ({asked['tableName']}|{asked['key']}): empty result")
         provider = args.provider.rpartition("::")[0].rpartition("::")[2]  # of its URN and id
@@ -130,6 +131,14 @@ class Mocks(pulumi.runtime.Mocks):
         if name is None:
             return _failed(f'in a test, say what zone this is: Mocks(zones={{"{zone_id}": "example.com"}})')
         return {"id": zone_id, "zoneId": zone_id, "name": name, "privateZone": False}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as AWS gets it: without Pulumi's mark of what is secret."""
+    value = unwrap_rpc_secret(value)
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in cast("dict[str, Any]", value).items()}
+    return [_plain(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _failed(reason: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:

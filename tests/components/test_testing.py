@@ -93,6 +93,18 @@ def test_a_preview_knows_what_pulumi_knows() -> None:
     }
 
 
+def test_secrets_are_values_to_aws() -> None:
+    def secret(arn: str) -> dict[str, Any]:
+        return {region: pulumi.Output.secret(arn.format(region)) for region in TWO}
+
+    mocks = Mocks()
+    outputs = run(mocks, lambda: shop(kms_keys=secret("arn:aws:kms:{}:123456789012:key/7d1e"), tags=secret("{}")))
+
+    assert list(outputs["counters"]) == ["integers"]
+    (table,) = (each for each in mocks.resources if each.name == "integers-us-east-1-table")
+    assert "7d1e" in str(table.inputs["serverSideEncryption"]), "as the program has registered it"
+
+
 class Others(pulumi.runtime.Mocks):
     """A user's own mocks, which keep what they are asked."""
 
