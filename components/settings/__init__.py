@@ -69,8 +69,12 @@ def settings_of(
         callers=callers(settings, findings),
         tags=tags(settings, findings),
     )
-    known = list(map(findings.key, SETTINGS))
-    findings.errors += [unknown_setting(name, known) for name in passed if name not in SETTINGS]
+    known = {findings.key(name): name for name in SETTINGS}
+    findings.errors += [
+        unknown_setting(name, [known[name]] if name in known else known)  # a dict in Python has other names
+        for name in passed
+        if name not in SETTINGS
+    ]
     if not findings.errors:
         _check_room(settings, findings)
     if findings.errors:

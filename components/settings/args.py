@@ -42,11 +42,11 @@ LOG_RETENTION_DAYS = (
 
 ORIGIN = re.compile(
     r"\*|(?=.{1,253}\Z)(https?://([a-z0-9._-]+|\[[0-9a-f:]+\])|(?!https?:)[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]*)"
-    r"(:[0-9]{1,5})?"
+    r"(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
 )
 """An origin as a browser or an app sends it (Fetch standard, "Origin header"), or every one. Apps and extensions have
 schemes of their own, like `capacitor://localhost`; their hosts may have capitals, or be empty (`file://`). Lambda API
-reference, Cors: up to 253 characters."""
+reference, Cors: up to 253 characters. A port is up to 65535."""
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 

@@ -100,7 +100,7 @@ def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]
     """Return every region in its wave; all in one wave if the setting is an empty list."""
     first = settings.regions[0] if settings.regions else FIRST
     listed = [[first if region == FIRST else region for region in wave] for wave in settings.waves]
-    _check_waves(listed, settings.deployed, findings)
+    _check_waves(listed, settings, findings)
     named = {region for wave in listed for region in wave}
     rest = [region for region in settings.deployed if region not in named]
     if REST not in named:
@@ -110,7 +110,8 @@ def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]
     )
 
 
-def _check_waves(listed: Sequence[Sequence[str]], regions: Sequence[str], findings: Findings) -> None:
+def _check_waves(listed: Sequence[Sequence[str]], settings: Settings, findings: Findings) -> None:
+    regions, named = settings.deployed, {region for wave in settings.waves for region in wave}
     for number, wave in enumerate(listed, 1):
         if not wave:
             findings.wrong("waves", listed, f"has no region in wave {number}; name one, or remove the wave")
@@ -119,4 +120,5 @@ def _check_waves(listed: Sequence[Sequence[str]], regions: Sequence[str], findin
             where = f"neither in {findings.key('regions')} nor in {findings.key('leaving')}"
             findings.wrong("waves", region, f"is {where}{did_you_mean(region, (*regions, FIRST, REST))}")
         elif times > 1:
-            findings.wrong("waves", region, f"is listed {times} times; each may be listed once")
+            also = f" ({FIRST!r} is this region)" if FIRST in named and region == regions[0] else ""
+            findings.wrong("waves", region, f"is listed {times} times{also}; each may be listed once")

@@ -158,11 +158,16 @@ def check_domain(settings: Settings, findings: Findings) -> None:
         )
 
 
+MAX_ORIGINS = 100
+"""Lambda API reference, Cors: `AllowOrigins`."""
+
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def check_origins(settings: Settings, findings: Findings) -> None:
     """Check that origins are as browsers send them. Another spelling would allow nobody, and nobody would say so."""
+    if (count := len(settings.cors_origins)) > MAX_ORIGINS:
+        findings.add("cors_origins", f"has {count} origins; at most {MAX_ORIGINS} are possible for a Function URL")
     for origin in settings.cors_origins:
         scheme, colon, host = origin.partition("://")
         if port := DEFAULT_PORTS.get(scheme.lower()):
@@ -227,7 +232,10 @@ def accounts(patterns: Iterable[str]) -> list[str]:
 
 def _counters(pattern: str, names: object, findings: Findings) -> Sequence[str]:
     counters = [names] if names == ALL else names
-    if not isinstance(counters, list | tuple) or not counters:
+    if counters in ([], ()):
+        findings.add(f"callers.{pattern}", "names no counter; name some, or remove the entry")
+        return ()
+    if not isinstance(counters, list | tuple):
         findings.wrong(f"callers.{pattern}", names, "is neither a list of counters nor '*'")
         return ()
     names = tuple(map(str, cast("Sequence[object]", counters)))

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pytest
+from botocore.session import get_session
 
-from components.settings import desired_state_of, settings_of
+from components.settings import SettingsError, desired_state_of, settings_of
 from components.settings.args import SETTINGS, GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from components.settings.rules import MAX_DOMAIN
-from components.settings.values import kind
+from components.settings.rules import MAX_DOMAIN, MAX_ORIGINS
+from components.settings.values import Findings, kind
 from global_integers_core.names import camel
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 from tests.components.settings.refused import REFUSALS, in_program, of_stack, refused
@@ -117,6 +118,25 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
 )
 def test_a_right_value_is_accepted(setting: dict[str, Any]) -> None:
     assert settings(config(*THREE, **setting)).regions == THREE
+
+
+def test_a_function_url_has_so_many_origins() -> None:
+    origins = [f"https://{number}.example" for number in range(MAX_ORIGINS + 1)]
+
+    assert len(settings(config(HOME, corsOrigins=origins[1:])).cors_origins) == MAX_ORIGINS
+    assert of_stack(corsOrigins=origins) == [
+        "corsOrigins: has 101 origins; at most 100 are possible for a Function URL"
+    ]
+    model = get_session().get_service_model("lambda").shape_for("Cors")
+    assert cast("Any", model).members["AllowOrigins"].metadata["max"] == MAX_ORIGINS
+
+
+def test_a_dict_has_the_names_of_python() -> None:
+    """The words are those of a program in any language, and Pulumi translates the names of others."""
+    with pytest.raises(SettingsError, match="memorySize: there is no such setting; did you mean 'memory_size'"):
+        settings_of({"home": HOME, "regions": THREE, "memorySize": 5}, "p", Findings(camel))
+    with pytest.raises(SettingsError, match="memory: there is no such setting; did you mean 'memorySize'"):
+        settings_of({"home": HOME, "regions": THREE, "memory": 5}, "p", Findings(camel))
 
 
 def test_every_name_of_the_domain_fits_in_dns() -> None:
