@@ -84,10 +84,14 @@ def test_only_an_approved_run_may_take_the_deployers_role() -> None:
 
 
 def inputs(job: str, action: str) -> dict[str, Any]:
-    """Return what the only step of a job passes to this action."""
+    """Return what the last step of a job with this action passes to it."""
+    return passed(job, action)[-1]
+
+
+def passed(job: str, action: str) -> list[dict[str, Any]]:
+    """Return what each step of a job with this action passes to it."""
     steps = WORKFLOW["jobs"][job]["steps"]
-    (found,) = (step["with"] for step in steps if step.get("uses", "").startswith(f"{action}@") and "with" in step)
-    return found
+    return [step["with"] for step in steps if step.get("uses", "").startswith(f"{action}@")]
 
 
 def test_what_is_deployed_is_the_plan_of_the_preview_that_was_approved() -> None:
@@ -102,6 +106,22 @@ def test_what_is_deployed_is_the_plan_of_the_preview_that_was_approved() -> None
     assert f"within {spelt(saved['retention-days'])} days" in PAGE
     assert roles == ["${{ env.PREVIEWER }}", "${{ env.DEPLOYER }}"]
     assert "id-token" not in WORKFLOW["permissions"]
+
+
+@pytest.mark.parametrize("job", WORKFLOW["jobs"])
+def test_the_cli_is_of_the_programs_version(job: str) -> None:
+    installed, run = passed(job, "pulumi/actions")
+
+    assert f"\npulumi=={installed['pulumi-version']} " in (ROOT / "requirements.txt").read_text()
+    assert "command" in run, "it takes the CLI that is installed"
+
+
+def test_every_access_to_the_state_has_the_token_and_nothing_else_has() -> None:
+    steps = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+    with_token = [step for step in steps if "PULUMI_ACCESS_TOKEN" in step.get("env", {})]
+
+    assert with_token == [step for step in steps if "command" in step.get("with", {})]
+    assert "PULUMI_ACCESS_TOKEN" not in WORKFLOW["env"]
 
 
 def test_the_page_is_short() -> None:
