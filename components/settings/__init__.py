@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +20,8 @@ from global_integers_core.names import CHECK_COUNTER, MAX_BLOCK, camel
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
-from .rules import CHECKS, callers, tags, thresholds
-from .values import Findings, canonical, checked, kind, unknown_setting, whole
+from .rules import CHECKS, callers, check_alarm_topics, check_keys, tags, thresholds
+from .values import Findings, canonical, checked, is_later, kind, unknown_setting, whole
 
 PUBLIC_BLOCK = 100
 """The most integers of one request of the public, unless another limit is set. It bounds how long strangers can make
@@ -79,7 +80,26 @@ def settings_of(
         _check_room(settings, findings)
     if findings.errors:
         raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in findings.errors)]))
-    return settings
+    return replace(settings, **{name: _checked_later(settings, name, findings) for name in OF_OTHERS})
+
+
+OF_OTHERS = {"kms_keys": check_keys, "alarm_topics": check_alarm_topics, "tags": tags}
+"""Settings whose values may be outputs, and what checks them."""
+
+
+def _checked_later(settings: Settings, name: str, findings: Findings) -> dict[str, Any]:
+    """Return a setting whose outputs fail if their values, once they are known, are wrong."""
+    entries: Mapping[str, Any] = getattr(settings, name)
+
+    def checked(entry: str, value: str) -> str:
+        found = findings.later()
+        OF_OTHERS[name](replace(settings, **{name: {**entries, entry: value}}), found)
+        found.fail()
+        return value
+
+    return {
+        entry: value.apply(partial(checked, entry)) if is_later(value) else value for entry, value in entries.items()
+    }
 
 
 MAX_RECORD = 409_600

@@ -27,6 +27,15 @@ class Findings:
         self.example = example
         self.errors: list[str] = []
 
+    def later(self) -> "Findings":
+        """Return what is found wrong with a value that is known later, in the same words: nothing yet."""
+        return Findings(self.key, self.example)
+
+    def fail(self) -> None:
+        """Raise `RunError` if anything was found."""
+        if self.errors:
+            raise pulumi.RunError("\n".join(self.errors))
+
     def add(self, name: str, what: str) -> None:
         """Add what is wrong with a setting, or with an entry of it: `alarms.latency`."""
         setting, dot, entry = name.partition(".")
@@ -191,8 +200,11 @@ def _object(name: str, value: object, allowed: Range, findings: Findings) -> dic
     }
 
 
-def _known_later(name: str, value: Any, _: Range, findings: Findings) -> pulumi.Output[str]:
-    """Return an output that fails if it has no value once it is known: another stack may have no such output."""
+def _known_later(name: str, value: Any, allowed: Range, findings: Findings) -> pulumi.Output[str]:
+    """Return an output that fails if it has no value once it is known: another stack may have no such output.
+
+    Or if its value isn't what the table of the settings allows.
+    """
     setting, dot, entry = name.partition(".")
     what = "a tag's" if setting == "tags" else "an ARN"
 
@@ -201,6 +213,9 @@ def _known_later(name: str, value: Any, _: Range, findings: Findings) -> pulumi.
             raise pulumi.RunError(
                 f"{findings.key(setting)}{dot}{entry}: the output's value is {text!r}, and not {what}"
             )
+        found = findings.later()
+        _check_pattern(name, text, allowed, found)
+        found.fail()
         return text
 
     return pulumi.Output.from_input(value).apply(known)

@@ -152,6 +152,38 @@ def test_an_output_without_a_value_is_refused_once_it_is_known(setting: str, val
     assert f"{setting}: the output's value is {value!r}, and not an ARN" in str(error)
 
 
+OF_ANOTHER_REGION = "arn:aws:kms:eu-west-1:123456789012:key/7d1e"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "problem"),
+    [
+        ("kms_keys.us-east-1", OF_ANOTHER_REGION, "is a key of eu-west-1; a table needs a key of its own region"),
+        (
+            "alarm_topics.us-east-1",
+            "arn:aws:sns:eu-west-1:123456789012:operators",
+            "is in eu-west-1; an alarm can only notify a topic of its own region",
+        ),
+        ("tags.team", "aws:shop", "begins with aws:, which is for AWS only"),
+        (
+            "permissions_boundary",
+            "boundary",
+            "is not the ARN of a policy, like arn:aws:iam::123456789012:policy/b",
+        ),
+    ],
+)
+def test_an_output_with_a_wrong_value_is_refused_once_it_is_known(setting: str, value: str, problem: str) -> None:
+    def program() -> None:
+        name, _, entry = setting.partition(".")
+        later: Any = pulumi.Output.from_input(value)
+        asked: dict[str, Any] = {name: {entry: later} if entry else later}
+        GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1"], **asked))
+
+    error, _ = deploy_badly({}, program=program)
+
+    assert str(error) == f"{setting}: {value!r} {problem}"
+
+
 @pytest.mark.slow
 def test_what_a_program_changes_in_a_stacks_settings_counts() -> None:
     def program() -> None:
