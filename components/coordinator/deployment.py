@@ -210,9 +210,9 @@ def _callers(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         )
     else:
         removed = {
-            pattern: ["all others"] if "*" in counters and kept else _without(counters, kept)
+            pattern: ["all others"] if "*" in counters and now else _without(counters, now)
             for pattern, counters in before.items()
-            if "*" not in (kept := asked.get(pattern, ()))
+            if "*" not in (now := asked.get(pattern, ()))
         }
         lost = [f"{pattern} ({', '.join(counters)})" for pattern, counters in removed.items() if counters]
         if lost:

@@ -82,13 +82,20 @@ def without(action: str) -> dict[str, Any]:
 def reading() -> dict[str, Any]:
     """Return the policy of who previews in a pipeline (docs/pipeline.md): the actions that begin with its words."""
     (words,) = re.findall(r"^\| `integers-previewer` .* that begin with (.*) \|$", page("pipeline.md"), re.MULTILINE)
-    starts = tuple(re.findall(r"`(\w+)`", words))
+    *starts, of_apis = re.findall(r"`([\w:]+)`", words)
     read = [
         {**statement, "Action": actions}
         for statement in POLICY["Statement"]
-        if (actions := [entry for entry in actions_of(statement) if entry.partition(":")[2].startswith(starts)])
+        if (
+            actions := [
+                entry
+                for entry in actions_of(statement)
+                if entry == of_apis or entry.partition(":")[2].startswith(tuple(starts))
+            ]
+        )
     ]
-    assert starts == ("Describe", "Get", "List", "View")
+    assert [*starts, of_apis] == ["Describe", "Get", "List", "View", "apigateway:GET"]
+    assert of_apis in str(read)
     return {**POLICY, "Statement": read}
 
 
