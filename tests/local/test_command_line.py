@@ -86,6 +86,15 @@ def test_a_preview_says_in_words_what_a_risky_change_does(fresh: Machine) -> Non
         said(settings=('floors={"integers": 9000}',)),
     ] == code(page("pipeline.md"), "text").splitlines()
     assert said(settings=('floors={"integers": 4}',)).endswith("has no effect but the gap: it is at 4 already")
+    counters = fresh.outputs()["counters"]
+    more = ("openCounters=true", 'paused=["eu-west-1"]')
+    assert said(settings=more) == (
+        "openCounters: false → true: every caller will be able to create and list counters; "
+        "paused, so that they mint nothing: eu-west-1"
+    )
+    assert fresh.up(*urls, settings=(*fixed, *more)).returncode == 0
+    assert fresh.outputs()["counters"] == counters, "no epoch begins"
+    assert said().endswith("won't be able to create or list counters; paused no longer: eu-west-1")
 
 
 def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine) -> None:
