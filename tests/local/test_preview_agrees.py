@@ -166,7 +166,8 @@ FLOWS: dict[str, Flow] = {
     ),
     "End a deployment": (to(HOME, protect=True), to(HOME), run("down")),
     "First deployment": (
-        to(counters=["integers"], floors={"orders": 5}, late="floors: there is no counter orders"),
+        to(counters=["integers"], floors={"orders": 5}, refused="floors: 'orders' is not in counters"),
+        to(paused=[OTHER], refused="paused: eu-west-1: a new region can't be paused"),
         to(
             apiGateway=True,
             domain="integers.example.com",
