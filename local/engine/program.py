@@ -104,7 +104,7 @@ def run_program(
     logger.parent = logging.getLogger()
 
     def run() -> None:
-        with event_loop() as loop:
+        with _event_loop() as loop, _finished(loop):
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(
@@ -174,7 +174,7 @@ class _Monitor(mocks.MockMonitor):
         self._provider = provider
 
     def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
-        with event_loop() as loop:
+        with _event_loop() as loop:
             try:
                 found = self._provider.call(request.tok, rpc.deserialize_properties(request.args))
             except Exception as error:  # the provider may raise anything
@@ -189,7 +189,7 @@ class _Monitor(mocks.MockMonitor):
         if request.type == "pulumi:pulumi:Stack":
             return resource_pb2.RegisterResourceResponse(urn=urn)
         providers = (request.provider, *request.providers.values())
-        with event_loop() as loop:  # of this thread, which has none
+        with _event_loop() as loop:  # of this thread, which has none
             registration = Registration(
                 urn=urn,
                 type=request.type,
@@ -213,11 +213,22 @@ class _Monitor(mocks.MockMonitor):
 
 
 @contextmanager
-def event_loop() -> Generator[asyncio.AbstractEventLoop]:
-    """Yield a loop for this thread. At the end of the block, wait for what a failed run has left on it."""
-    with asyncio.Runner() as runner:
-        try:
-            yield runner.get_loop()
-        finally:
-            while rest := asyncio.all_tasks(runner.get_loop()):
-                runner.get_loop().run_until_complete(asyncio.wait(rest))
+def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+@contextmanager
+def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
+    """At the end of the block, wait for what a failed run has left on the loop."""
+    try:
+        yield
+    finally:
+        while rest := asyncio.all_tasks(loop):
+            loop.run_until_complete(asyncio.wait(rest))
+        loop.run_until_complete(loop.shutdown_default_executor())

@@ -18,7 +18,7 @@ from components.testing import Mocks
 from global_integers_core.names import camel
 from local.aws_clients import Aws
 from local.engine import Engine, deploy
-from local.engine.program import event_loop
+from local.engine.program import _event_loop, _finished
 from local.stack import State
 
 pytestmark = pytest.mark.filterwarnings(
@@ -41,7 +41,7 @@ def run(mocks: Mocks, program: Callable[[], Any], *, preview: bool = False) -> A
         return pulumi.Output.from_input(program()).apply(found.append, run_with_unknowns=True)
 
     def run() -> None:
-        with event_loop() as loop:
+        with _event_loop() as loop, _finished(loop):
             loop.set_exception_handler(lambda _loop, _context: None)  # of what a failed run leaves
             pulumi.runtime.set_mocks(mocks, project="shop", stack="test", preview=preview)
             test()
