@@ -75,7 +75,7 @@ test: lint
 short-tests: .venv/dev
 	$(BIN)/python -m pytest
 
-# The tests that take too long for make test (15 minutes), after installing what they need. Run them before a release.
+# The tests that take too long for make test (18 minutes), after installing what they need. Run them before a release.
 long: packages
 	$(BIN)/python -m pytest -m long
 

@@ -227,7 +227,7 @@ def _shared(state: SearchState, record: DeploymentRecord, case: Case) -> Checked
     return state.world(record, case)
 
 
-@cache
+@lru_cache(maxsize=30_000)
 def _carried_out(
     state: SearchState, operation: op.Operation, record: DeploymentRecord, case: Case
 ) -> tuple[Any, SearchState]:
