@@ -61,7 +61,7 @@ down:
 	@if $(installed_here); then $(BIN)/python -m local down $(if $(filter command% environment%,$(origin STACK)),--stack $(STACK)); else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
 # CHANGED=1 takes types and only what the changes since the last commit reach; CHANGED=main, since another one.
-# Lint and the quick tests, which need no server, browser or database (30 seconds with two processors). No types.
+# Lint and the quick tests, which need no server, browser or database (a minute with two processors). No types.
 check: $(if $(CHANGED),.venv/dev)
 	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j2 lint quick-tests && echo "types were not checked: make types, or for your changes make check CHANGED=1")
 
