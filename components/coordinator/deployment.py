@@ -18,7 +18,7 @@ from global_integers_core.records import ADMITTED_KEY, HOME_KEY, RECORD_KEY, reg
 
 from ..names import ResourceNames
 from ..settings import NOT_IN_PROJECT_NAMESPACE, SettingsError
-from ..settings.values import canonical, did_you_mean
+from ..settings.values import canonical, did_you_mean, written
 
 T = TypeVar("T")
 
@@ -154,34 +154,36 @@ def changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) ->
 
 
 def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -> Iterator[str]:
-    before = record.desired
+    before = {**desired, **record.desired}  # an older record lacks some
     if not record.reconciled:
-        same = all(before.get(key) == desired[key] for key in desired)
+        same = all(record.desired.get(key) == desired[key] for key in desired)
         again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
     default, earlier = desired["defaultCounter"], before["defaultCounter"]
     if default != earlier:
         yield f"/ will mint from {default} instead of {earlier}: its callers may get integers that they got before"
     for key, meanings in CALLERS.items():
-        if before.get(key, asked := desired[key]) != asked:
-            yield f"{key}: {_shown(before[key])} → {_shown(asked)}: {meanings[asked]}"
-    if (was := before.get("domain", host := desired["domain"])) != host:
+        was, asked = before[key], desired[key]
+        if was != asked:
+            yield f"{key}: {written(was)} → {written(asked)}: {meanings[asked]}"
+    was, host = before["domain"], desired["domain"]
+    if was != host:
         means = f"requests to {was} and to names below it will fail" if was else "all regions get this name too"
         yield f"domain: {was or 'none'} → {host or 'none'}: {means}"
-    yield from _callers(desired, record)
+    yield from _callers(desired["callers"], before["callers"], (*desired["counters"], *record.counters))
     yield from _epochs(desired, record, issued)
     gone = _without(before["regions"], desired["regions"])
     existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
     answer = desired["recovery"]
-    paused = before.get("paused", desired["paused"])
+    ended = [region for region in before["paused"] if region in desired["regions"]]
     lists = {
         "joining": _without(desired["regions"], before["regions"]),
         "leaving": [region for region in gone if region in desired["leaving"]],
         "deleted at once, with their URLs (list them in leaving instead)": _without(gone, desired["leaving"]),
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
-        "paused, so that they mint nothing": _without(desired["paused"], paused),
-        "paused no longer": _without([each for each in desired["regions"] if each in paused], desired["paused"]),
+        "paused, so that they mint nothing": _without(desired["paused"], before["paused"]),
+        "paused no longer": _without(ended, desired["paused"]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
         "no longer in the settings, but still minting": _without(existing, desired["counters"]),
         "floors": [_floor(counter, n, desired, record, issued) for counter, n in sorted(floors.items())],
@@ -189,18 +191,14 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord, issued: Issued) -
     }
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
     for key, words in NUMBERS.items():
-        if before.get(key, desired[key]) != desired[key]:
+        if before[key] != desired[key]:
             yield f"{words}: {before[key]:,} → {desired[key]:,}"
 
 
-def _shown(value: str | bool) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _callers(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+def _callers(
+    asked: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]], counters: Sequence[str]
+) -> Iterator[str]:
     """Say who loses what by `callers`, and which counters it names that may be misspelt."""
-    asked: Mapping[str, Sequence[str]] = desired["callers"]
-    before: Mapping[str, Sequence[str]] = record.desired.get("callers", asked)
     if asked and not before:
         yield "callers: none → some: all others will get 403"
     elif before and not asked:
@@ -210,17 +208,16 @@ def _callers(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         )
     else:
         removed = {
-            pattern: ["all others"] if "*" in counters and now else _without(counters, now)
-            for pattern, counters in before.items()
+            pattern: ["all others"] if "*" in names and now else _without(names, now)
+            for pattern, names in before.items()
             if "*" not in (now := asked.get(pattern, ()))
         }
-        lost = [f"{pattern} ({', '.join(counters)})" for pattern, counters in removed.items() if counters]
+        lost = [f"{pattern} ({', '.join(names)})" for pattern, names in removed.items() if names]
         if lost:
             yield f"callers that will get 403, unless another entry allows it: {', '.join(lost)}"
-    known = ("*", *desired["counters"], *record.counters)
-    new = [each for pattern, counters in asked.items() for each in _without(counters, before.get(pattern, ()))]
-    for counter in _without(list(dict.fromkeys(new)), known):
-        hint = did_you_mean(counter, known)
+    new = [each for pattern, names in asked.items() for each in _without(names, before.get(pattern, ()))]
+    for counter in _without(list(dict.fromkeys(new)), ("*", *counters)):
+        hint = did_you_mean(counter, counters)
         yield f"callers: there is no {counter}, unless it was created without a deployment{hint}"
 
 
@@ -231,7 +228,8 @@ def check_first(desired: Mapping[str, Any], record: StoredRecord | None) -> None
         SettingsError: a new region is paused, or a floor is of a counter that can't exist.
     """
     before = [*record.desired["regions"], *record.desired["leaving"]] if record else []
-    paused = [region for region in desired["paused"] if region in _without(desired["regions"], before)]
+    joining = _without(desired["regions"], before)
+    paused = [region for region in desired["paused"] if region in joining]
     if paused:
         raise SettingsError(
             f"paused: {', '.join(paused)}: a new region can't be paused, since its function is checked before callers "

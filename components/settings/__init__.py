@@ -21,7 +21,7 @@ from global_integers_core.names import CHECK_COUNTER, MAX_BLOCK, camel
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
 from .rules import CHECKS, callers, check_alarm_topics, check_keys, tags, thresholds
-from .values import Findings, canonical, checked, is_later, kind, unknown_setting, whole
+from .values import Findings, canonical, checked, is_later, kind, unknown_setting, whole, written
 
 PUBLIC_BLOCK = 100
 """The most integers of one request of the public, unless another limit is set. It bounds how long strangers can make
@@ -92,9 +92,8 @@ def _checked_later(settings: Settings, name: str, findings: Findings) -> dict[st
     entries: Mapping[str, Any] = getattr(settings, name)
 
     def checked(entry: str, value: str) -> str:
-        found = findings.later()
-        OF_OTHERS[name](replace(settings, **{name: {**entries, entry: value}}), found)
-        found.fail()
+        known = replace(settings, **{name: {**entries, entry: value}})
+        findings.of_known(lambda found: OF_OTHERS[name](known, found))
         return value
 
     return {
@@ -220,7 +219,7 @@ def args_of_stack() -> GlobalIntegersArgs:
 
     def example(name: str, value: object) -> str:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
-        return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
+        return f"in Pulumi.{stack}.yaml, {full}: {written(value)}"
 
     findings = Findings(key, example)
     findings.errors += _unread_keys(project, set(map(camel, own)))

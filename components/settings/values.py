@@ -27,14 +27,12 @@ class Findings:
         self.example = example
         self.errors: list[str] = []
 
-    def later(self) -> "Findings":
-        """Return what is found wrong with a value that is known later, in the same words: nothing yet."""
-        return Findings(self.key, self.example)
-
-    def fail(self) -> None:
-        """Raise `RunError` if anything was found."""
-        if self.errors:
-            raise pulumi.RunError("\n".join(self.errors))
+    def of_known(self, check: Callable[["Findings"], object]) -> None:
+        """Check a value that has become known, in the same words. Raise `RunError` if it is wrong."""
+        found = Findings(self.key, self.example)
+        check(found)
+        if found.errors:
+            raise pulumi.RunError("\n".join(found.errors))
 
     def add(self, name: str, what: str) -> None:
         """Add what is wrong with a setting, or with an entry of it: `alarms.latency`."""
@@ -213,9 +211,7 @@ def _known_later(name: str, value: Any, allowed: Range, findings: Findings) -> p
             raise pulumi.RunError(
                 f"{findings.key(setting)}{dot}{entry}: the output's value is {text!r}, and not {what}"
             )
-        found = findings.later()
-        _check_pattern(name, text, allowed, found)
-        found.fail()
+        findings.of_known(lambda found: _check_pattern(name, text, allowed, found))
         return text
 
     return pulumi.Output.from_input(value).apply(known)
@@ -259,3 +255,8 @@ def whole(value: object) -> int | None:
 def canonical(value: Mapping[str, Any]) -> str:
     """Return JSON text that is the same for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def written(value: object) -> str:
+    """Return a value as people write it: a string as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)

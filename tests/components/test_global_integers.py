@@ -136,10 +136,8 @@ def test_an_output_that_decides_which_resources_exist_is_refused_by_name() -> No
     assert "object at 0x" not in str(error)
 
 
-@pytest.mark.parametrize("value", [None, "", 5])
-@pytest.mark.parametrize("setting", ["kms_keys.us-east-1", "alarm_topics.us-east-1", "permissions_boundary"])
-def test_an_output_without_a_value_is_refused_once_it_is_known(setting: str, value: Any) -> None:
-    """So is that of another stack which has no such output. Otherwise, there would be no key, and nobody would know."""
+def refused_once_known(setting: str, value: Any) -> str:
+    """Return the error of a program whose setting, or an entry of it, is an output with this value."""
 
     def program() -> None:
         name, _, entry = setting.partition(".")
@@ -148,8 +146,14 @@ def test_an_output_without_a_value_is_refused_once_it_is_known(setting: str, val
         GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1"], **asked))
 
     error, _ = deploy_badly({}, program=program)
+    return str(error)
 
-    assert f"{setting}: the output's value is {value!r}, and not an ARN" in str(error)
+
+@pytest.mark.parametrize("value", [None, "", 5])
+@pytest.mark.parametrize("setting", ["kms_keys.us-east-1", "alarm_topics.us-east-1", "permissions_boundary"])
+def test_an_output_without_a_value_is_refused_once_it_is_known(setting: str, value: Any) -> None:
+    """So is that of another stack which has no such output. Otherwise, there would be no key, and nobody would know."""
+    assert f"{setting}: the output's value is {value!r}, and not an ARN" in refused_once_known(setting, value)
 
 
 OF_ANOTHER_REGION = "arn:aws:kms:eu-west-1:123456789012:key/7d1e"
@@ -173,15 +177,7 @@ OF_ANOTHER_REGION = "arn:aws:kms:eu-west-1:123456789012:key/7d1e"
     ],
 )
 def test_an_output_with_a_wrong_value_is_refused_once_it_is_known(setting: str, value: str, problem: str) -> None:
-    def program() -> None:
-        name, _, entry = setting.partition(".")
-        later: Any = pulumi.Output.from_input(value)
-        asked: dict[str, Any] = {name: {entry: later} if entry else later}
-        GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1"], **asked))
-
-    error, _ = deploy_badly({}, program=program)
-
-    assert str(error) == f"{setting}: {value!r} {problem}"
+    assert refused_once_known(setting, value) == f"{setting}: {value!r} {problem}"
 
 
 @pytest.mark.slow
