@@ -186,8 +186,14 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     `check_end` is called with the tables of every state in which all coordinators have ended. Return how many states
     there are, and how many of them are ends.
     """
-    for known in (following, after, _shared, _carried_out):  # by other rules, perhaps
-        known.cache_clear()
+    try:
+        return _explored(case, check_end)
+    finally:  # what comes next may have other rules
+        for known in (following, after, _shared, _carried_out):
+            known.cache_clear()
+
+
+def _explored(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int, int]:
     world = joining()
     record = world.record
     assert record is not None
