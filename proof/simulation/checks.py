@@ -101,6 +101,10 @@ class CheckedWorld(World):
                 self.excepted.setdefault((counter, integer), (region, NEVER))
         return integers
 
+    def restart(self, region: str) -> None:
+        """Replace the region's function, which has forgotten all then."""
+        self.warm.pop(region, None)
+
     def _note(self, region: str, counter: str, integer: int) -> None:
         key = (counter, integer)
         where, epoch = self.excepted.get(key, ("", NEVER))

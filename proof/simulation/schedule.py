@@ -328,8 +328,8 @@ class RandomSchedule:
 
     @event(0.5, 0.01, 0.1)
     def restart(self) -> None:
-        """Replace a region's function, which has forgotten all then."""
-        self.world.warm.pop(self.random.choice(REGIONS), None)
+        """Replace a region's function."""
+        self.world.restart(self.random.choice(REGIONS))
 
     @event(0.5, 0.003, 0.02)
     def pass_hours(self) -> None:

@@ -211,7 +211,7 @@ def late_fence() -> None:
     mint_all(world, "a")
     for fence in fences:
         world.carry_out(fence)
-    world.warm.pop("a", None)
+    world.restart("a")
     mint_all(world, "a")
     go_on_without_a(world, minting="b")
 
@@ -254,7 +254,7 @@ def late_first_hold() -> None:
     deployed(world, "a")
     mint_all(world, "a", most=3)
     step_all(late, world.carry_out)
-    world.warm.pop("a", None)
+    world.restart("a")
     scheduled_run(world)
     mint_all(world, "a")
 

@@ -99,7 +99,7 @@ def a_table_that_has_left() -> None:
     world.keep("b")
     deployed(world, "a", leaving="b")
     world.lose("b", "restored", Random(0))
-    world.warm.pop("b", None)
+    world.restart("b")
     mint_all(world, "b")
     scheduled_run(world)
     world.seen_to("b")
@@ -114,7 +114,7 @@ def a_deleted_counter_in_a_restored_table() -> None:
     top = max(integer for counter, integer in world.minted if counter == "e")
     answer(world, "ab", forget(world, "e"), top).finish(world.carry_out)
     world.lose("a", "restored", Random(0))
-    world.warm.pop("a", None)
+    world.restart("a")
     mint(world)
     for name in ("holds", "raises"):
         scheduled_run(world, name)
@@ -184,7 +184,7 @@ def a_table_that_went_back() -> None:
     world.items("a")["c"] = replace(old)
     request = Grant("c", went_back=1)
     begun(request, "asking").finish(world.carry_out)
-    world.warm.pop("a", None)
+    world.restart("a")
     mint_all(world, "a", most=5)
 
 
