@@ -99,8 +99,11 @@ def _parser() -> argparse.ArgumentParser:
 
     add(lambda options: demo(options.stack), "demo", "mint from every region and show it")
 
-    lines = "print what the functions have logged"
-    logged = add(lambda asked: logs(asked.stack, asked.region, asked.lines, follow=asked.follow), "logs", lines)
+    logged = add(
+        lambda asked: logs(asked.stack, asked.region, asked.lines, follow=asked.follow),
+        "logs",
+        "print what the functions have logged",
+    )
     logged.add_argument("region", nargs="?", help="only this region's")
     logged.add_argument("-n", dest="lines", type=_number(1, 999_999), default=50, help="how many lines (default: 50)")
     logged.add_argument("-f", "--follow", action="store_true", help="print new lines as they are logged, until Ctrl-C")
@@ -111,8 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     for table in AT_HOME:
         lost.add_argument(f"--{table}", action="store_true", help=f"delete the {table} table")
 
-    answer = "send an event to the coordinator, and print its answer"
-    sent = add(lambda options: [send(options.stack, options.event)], "send", answer)
+    sent = add(
+        lambda options: [send(options.stack, options.event)],
+        "send",
+        "send an event to the coordinator, and print its answer",
+    )
     sent.add_argument("event", help="a JSON object, like the `--payload` of `aws lambda invoke` in docs/tasks.md")
 
     down = add(_down, "down", "end the server and forget everything, integers too")

@@ -63,7 +63,7 @@ def command(arguments: str) -> str:
     return f"{shown} -m local {arguments}"
 
 
-OF_PULUMI = re.compile(r"`pulumi (up|preview)(?: --refresh)?( -c aws:region=[a-z0-9-]+)?`")
+OF_PULUMI = re.compile(r"`pulumi (up|preview)(?: --refresh)?((?: -c [^` ]+)*)`")
 """Pulumi commands in messages of the program and the coordinator. The local ones replace them, and always refresh."""
 
 ANSWER = re.compile(r"`recovery: \{loss: (\S+), above: ([^}]+)\}`")
@@ -73,7 +73,7 @@ ANSWER = re.compile(r"`recovery: \{loss: (\S+), above: ([^}]+)\}`")
 def as_here(text: str) -> str:
     """Return a message with the commands that there are on this machine."""
     text = ANSWER.sub(r"""`-c 'recovery={"loss": "\1", "above": \2}'`""", text)
-    return OF_PULUMI.sub(lambda found: f"`{command(found[1] + (found[2] or ''))}`", text)
+    return OF_PULUMI.sub(lambda found: f"`{command(found[1] + found[2])}`", text)
 
 
 def start_afresh() -> str:

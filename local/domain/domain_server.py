@@ -57,9 +57,10 @@ class Health:
     def count(self, check: str, threshold: int, *, healthy: bool) -> None:
         """Count one result. As many in a row as the threshold says change the status."""
         against = 0 if healthy == self.healthy(check) else self._against.get(check, 0) + 1
-        if against == threshold:
-            self._unhealthy ^= {check}
-        self._against[check] = against % threshold
+        if against >= threshold:
+            (self._unhealthy.discard if healthy else self._unhealthy.add)(check)
+            against = 0
+        self._against[check] = against
 
 
 class DomainServer:

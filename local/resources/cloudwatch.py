@@ -8,9 +8,15 @@ evaluates percentiles of few samples. Tests evaluate the alarms themselves
 from collections.abc import Mapping
 from typing import Any
 
+from ..stack import Made
 from .kind import ID, Call, Described, Inputs, Kind, NotMade, capital
 
 RETENTION = Call("put_retention_policy", "retentionInDays", logGroupName="name")
+
+
+def _retained(client: Any, inputs: Inputs, before: Made | None) -> None:
+    if before is None:
+        RETENTION.make(client, inputs)
 
 
 def _log_group(inputs: Inputs, found: Any) -> dict[str, Any] | None:
@@ -67,7 +73,7 @@ KINDS: dict[str, Kind] = {
         "logs",
         create=Call("create_log_group", "kmsKeyId", logGroupName="name"),
         update=RETENTION,
-        then=lambda client, inputs, before: before or RETENTION.make(client, inputs),
+        then=_retained,
         read_by=Call("describe_log_groups", logGroupNamePrefix=ID),
         now=_log_group,
         delete_by=Call("delete_log_group", logGroupName=ID),

@@ -89,10 +89,11 @@ class _Function(Kind):
         if before is None:
             CREATE.make(client, inputs)
             client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
-        for call in () if before is None else (SETTINGS, CODE):
-            if _differ(call, former, inputs):
-                call.make(client, inputs)
-                client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig=SOON)
+        else:
+            for call in (SETTINGS, CODE):
+                if _differ(call, former, inputs):
+                    call.make(client, inputs)
+                    client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig=SOON)
         _reserve(client, former, inputs)
         if before is not None and _publishes(former, inputs):
             number = client.publish_version(FunctionName=name)["Version"]
