@@ -389,7 +389,7 @@ class _Check:
         again = self._ask(region, api.mint(counter, 1, key))
         if again.first != keyed.first or not again.replayed:
             self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
-        name = counter or self._ask(region, api.default_counter())
+        name = first.counter
         self.layouts[region] = self._ask(region, api.regions(region, name))
         minted = (*first.integers(), keyed.first)
         for integer in minted:

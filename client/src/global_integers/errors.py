@@ -41,7 +41,7 @@ class FailedEverywhere(GlobalIntegersError):
         self.reasons = dict(reasons)
         self.hints = list(dict.fromkeys(filter(None, hints)))
         found = [f"{region}: {reason}" for region, reason in reasons.items()]
-        said = " ".join([message, *found]) if len(found) < 2 else "\n  ".join([message, *found])
+        said = (" " if len(found) < 2 else "\n  ").join([message, *found])
         super().__init__("\n".join([said, *self.hints]))
 
 
