@@ -126,9 +126,8 @@ def test_the_regions_for_typescript_send_the_headers_that_its_client_reads() -> 
                     names = {name.lower(): value for name, value in request.headers.items()}
                     sent = {"url": request.url(there.url), "method": request.method, "headers": names}
                     read = {header: value for header, value in headers.items() if header in READ}
-                    if (
-                        "status" in request.path and status == 200
-                    ):  # the client for TypeScript has no use for its members
+                    # The client for TypeScript doesn't read the members of a status.
+                    if "status" in request.path and status == 200:
                         read["content-type"] = "application/json"
                     assert typescript.change("answer", region=name, sent=sent)["value"] == [status, read], sent
     finally:
