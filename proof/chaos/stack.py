@@ -175,8 +175,8 @@ class Stack:
             except RunFailed as failure:
                 said = str(failure)
                 self.failed[what] += 1
-                lines = said.splitlines()  # the message's first line, or the last one of a traceback
-                self.say(f"{what} failed: {lines[-1 if 'Traceback' in said else 0][:200]}")
+                # The message's first line, or the last one of a traceback.
+                self.say(f"{what} failed: {said.splitlines()[-1 if 'Traceback' in said else 0][:200]}")
             if not said:
                 return
             time.sleep(0.2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from aws_client.service import ServiceError
 
@@ -20,7 +21,8 @@ Value = dict[str, Any]
 
 Item = dict[str, Value]
 
-MINISTACK: Any = import_module("ministack.services.dynamodb")
+with patch("threading.Thread.start"):  # It would begin to delete what has expired, by the clock of this process.
+    MINISTACK: Any = import_module("ministack.services.dynamodb")
 
 compare: Callable[[Value | None, str, Value | None], bool] = MINISTACK._compare_ddb
 """Returns whether one value is below another one, or as the sign says."""
@@ -133,9 +135,8 @@ class _Translation:
             refuse(text)
         changes = list[tuple[str, str]]()
         for section, body in zip(distinct([part.upper() for part in parts[::2]]), parts[1::2], strict=True):
-            for path, value, sign, added in [
-                (_CHANGE(change) or refuse(text)).groups("") for change in body.split(",")
-            ]:
+            for change in body.split(","):
+                path, value, sign, added = (_CHANGE(change) or refuse(text)).groups("")
                 changes.append((self.path(path), self._applied(section + sign, value, added)))
         return changes
 

@@ -6,9 +6,8 @@ A test that only needs tables is quick with it. What needs HTTP, policies or fun
 import json
 import re
 from collections.abc import Callable
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
-from unittest.mock import patch
 
 import aws_client.service
 import pytest
@@ -17,8 +16,7 @@ from aws_client.service import DynamoDB
 from aws_client.signed_request import Endpoint
 from ministack.core.responses import set_request_region  # pyright: ignore[reportMissingTypeStubs]
 
-with patch.object(Thread, "start"):  # It would begin to delete what has expired, by the clocks that tests replace.
-    from ministack.services import dynamodb  # pyright: ignore[reportMissingTypeStubs]
+from proof.simulation.expressions import MINISTACK
 
 HOST = "in-process.invalid"
 
@@ -45,10 +43,9 @@ class _Connection:
         answered = self._here.answer(region, target.split(".")[1].lower(), json.loads(body))
         if answered is not None:
             return read(iter([answered, b""]).__next__)
-        service: Any = dynamodb
         with _ONE_AT_A_TIME:
             set_request_region(region)
-            handled = service.handle_request("POST", "/", {"x-amz-target": target}, body.encode(), {})
+            handled = MINISTACK.handle_request("POST", "/", {"x-amz-target": target}, body.encode(), {})
             status, headers, text = _returned(handled)
             if self._here.lost and self._here.lost.pop(0):
                 return read(iter([b""]).__next__)

@@ -1,6 +1,7 @@
 """DynamoDB in memory evaluates expressions, and refuses requests, as DynamoDB does."""
 
 import re
+import threading
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, cast
@@ -245,3 +246,7 @@ def test_every_expression_means_what_it_does_in_dynamodb_local(
         assert answered(memory.client(REGION), "Scan", scan) == answered(local, "Scan", scan)
 
     same()
+
+
+def test_nothing_expires_by_the_clock_of_this_process() -> None:
+    assert "dynamodb-ttl-reaper" not in {thread.name for thread in threading.enumerate()}
