@@ -144,6 +144,7 @@ class Plain(socketserver.BaseRequestHandler):
         self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
 
 
+@pytest.mark.slow
 def test_a_server_without_tls_is_called_so(client: Callable[..., Any]) -> None:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
         threading.Thread(target=server.serve_forever).start()

@@ -49,6 +49,7 @@ def urls() -> Generator[dict[str, str]]:
         yield {region: server.url.replace("127.0.0.1", host) + "/" for host, region in regions.items()}
 
 
+@pytest.mark.slow
 def test_threads_of_a_child_forked_in_c_mint_at_once(urls: dict[str, str]) -> None:
     command = [sys.executable, "-m", "tests.client.prefork", json.dumps(urls), "5"]
     environment = {**os.environ, "PYTHONPATH": PATH}
@@ -76,6 +77,7 @@ def test_event_loops_of_several_threads_share_a_client(urls: dict[str, str]) -> 
     assert len({integer for mine in minted for integer in mine}) == 400
 
 
+@pytest.mark.slow
 def test_event_loops_that_have_ended_leave_nothing(urls: dict[str, str]) -> None:
     """A program that calls `asyncio.run` for each job may run for months."""
     integers = AsyncIntegers(urls, lease=20, **PATIENT)

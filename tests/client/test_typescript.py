@@ -49,6 +49,7 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_only_this_client_has() -> None:
     assert re.search(r"^# pass [1-9]", run("--test", "--test-reporter=tap", HERE / "client.test.mts"), re.MULTILINE)
 

@@ -179,6 +179,7 @@ def test_without_any_region_an_order_is_stored(shop: Shop, integers_stack: Stack
     assert [shop.take(order) for order in orders] == numbers
 
 
+@pytest.mark.slow
 def test_requests_that_are_repeated_at_once_get_one_number(shop: Shop, integers_stack: Stack, order: UUID) -> None:
     others = [uuid4() for _ in range(20)]
     with ThreadPoolExecutor(8) as pool:
