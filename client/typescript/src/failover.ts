@@ -289,7 +289,7 @@ export async function orderFor(
  *
  * @throws Refused: the request is wrong, a region doesn't allow it, or AWS forbids it everywhere.
  * @throws UnknownCounter, UnknownOwner: every region that responded says 404, or that it wasn't granted the integer.
- * @throws Unavailable: every region failed, or all that responded have left the layout, or AWS forbids them.
+ * @throws Unavailable: every region failed, or all have left the layout, or AWS forbids them.
  * @throws DeadlineExceeded: the time was over before every region could be asked.
  */
 export async function firstAnswer<T>(
@@ -352,7 +352,7 @@ function hintsOf(failures: Failures): string[] {
 
 function throwIfNoRetryHelps(request: ApiRequest<unknown>, failures: Failures): void {
   const kinds = new Set([...failures.values()].map(({ kind }) => kind));
-  if (kinds.has("transient") || (kinds.size === 1 && kinds.has("silent"))) return;
+  if (kinds.has("transient")) return;
   const final = kinds.size === 1 && kinds.has("forbidden") ? "forbidden" : "refused";
   for (const [region, { kind, reason, details }] of failures) {
     if (kind === final) throw new Refused(region, details.status, reason, details.problem, details.hint);
@@ -362,8 +362,9 @@ function throwIfNoRetryHelps(request: ApiRequest<unknown>, failures: Failures): 
     const who = failures.size > 1 ? "no region knows" : key ? "its region doesn't know" : "nobody knows";
     throw new Nowhere(`${who} ${subject}${Nowhere.hint}:`, reasonsOf(failures), hintsOf(failures));
   }
+  if (kinds.has("silent")) return; // it may be in the layout
   const allowed = kinds.has("forbidden") ? " that AWS lets the caller use" : "";
-  const found = `no URL that responded leads to a region of the layout${allowed}`;
+  const found = `no URL leads to a region of the layout${allowed}`;
   const message = `${subject}: ${found} (give the client the stack's present urls)${adviceOn(request, failures)}:`;
   throw new Unavailable(message, reasonsOf(failures), hintsOf(failures));
 }

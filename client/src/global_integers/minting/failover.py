@@ -366,7 +366,7 @@ class Failover:
         Raises:
             Refused: the request is wrong, a region doesn't allow it, or AWS forbids it everywhere.
             UnknownCounter, UnknownOwner: every region that responded says 404, or that it wasn't granted the integer.
-            Unavailable: every region failed, or all that responded have left the layout, or AWS forbids them.
+            Unavailable: every region failed, or all have left the layout, or AWS forbids them.
             DeadlineExceeded: the time was over before every region could be asked.
         """
         regions = self.regions
@@ -411,7 +411,7 @@ class Failover:
 
 def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> None:
     kinds = {failure.kind for failure in failures.values()}
-    if kinds <= {FailureKind.SILENT} or FailureKind.TRANSIENT in kinds:
+    if FailureKind.TRANSIENT in kinds:
         return
     reasons = {region: failure.reason for region, failure in failures.items()}
     hints = [failure.hint for failure in failures.values()]
@@ -422,8 +422,10 @@ def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Fa
     if FailureKind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.key else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
+    if FailureKind.SILENT in kinds:  # it may be in the layout
+        return
     allowed = " that AWS lets the caller use" if FailureKind.FORBIDDEN in kinds else ""
-    found = f"no URL that responded leads to a region of the layout{allowed} (give the client the stack's present urls)"
+    found = f"no URL leads to a region of the layout{allowed} (give the client the stack's present urls)"
     message = f"{request.subject}: {found}{_advice(request, failures)}:"
     raise Unavailable(message, reasons, hints)
 
