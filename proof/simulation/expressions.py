@@ -21,7 +21,7 @@ Value = dict[str, Any]
 
 Item = dict[str, Value]
 
-with patch("threading.Thread.start"):  # It would begin to delete what has expired, by the clock of this process.
+with patch("threading.Thread.start"):  # Its thread would delete what has expired, by the clock of this process.
     MINISTACK: Any = import_module("ministack.services.dynamodb")
 
 compare: Callable[[Value | None, str, Value | None], bool] = MINISTACK._compare_ddb
