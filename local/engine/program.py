@@ -104,7 +104,7 @@ def run_program(
     logger.parent = logging.getLogger()
 
     def run() -> None:
-        with _event_loop() as loop, _finished(loop):
+        with asyncio.Runner() as runner, _finished(loop := runner.get_loop()):
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(
@@ -174,13 +174,11 @@ class _Monitor(mocks.MockMonitor):
         self._provider = provider
 
     def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
-        with _event_loop() as loop:
-            try:
-                found = self._provider.call(request.tok, rpc.deserialize_properties(request.args))
-            except Exception as error:  # the provider may raise anything
-                raise _CallFailed(str(error)) from error
-            returned: Any = {"return": loop.run_until_complete(rpc.serialize_properties(dict(found), {}))}
-            return resource_pb2.ResourceInvokeResponse(**returned)
+        try:
+            found = self._provider.call(request.tok, rpc.deserialize_properties(request.args))
+        except Exception as error:  # the provider may raise anything
+            raise _CallFailed(str(error)) from error
+        return resource_pb2.ResourceInvokeResponse(**{"return": _serialized(found)})
 
     def RegisterResource(  # noqa: N802 (the interface's name)
         self, request: resource_pb2.RegisterResourceRequest
@@ -189,38 +187,34 @@ class _Monitor(mocks.MockMonitor):
         if request.type == "pulumi:pulumi:Stack":
             return resource_pb2.RegisterResourceResponse(urn=urn)
         providers = (request.provider, *request.providers.values())
-        with _event_loop() as loop:  # of this thread, which has none
-            registration = Registration(
-                urn=urn,
-                type=request.type,
-                name=request.name,
-                custom=request.custom,
-                inputs=cast("dict[str, Any]", rpc.deserialize_properties(request.object)),
-                protect=request.protect,
-                parent=request.parent,
-                dependencies=frozenset(request.dependencies),
-                providers=tuple(provider for provider in providers if provider),
-                ignore_changes=tuple(request.ignoreChanges),
-                delete_before_replace=request.deleteBeforeReplace,
-                create_timeout=request.customTimeouts.create,
-            )
-            try:
-                id_, outputs = self._provider.create(registration)
-            except Skipped:
-                return resource_pb2.RegisterResourceResponse(urn=urn, result=resource_pb2.Result.FAIL)
-            serialized = loop.run_until_complete(rpc.serialize_properties(dict(outputs), {}))
-            return resource_pb2.RegisterResourceResponse(urn=urn, id=id_, object=serialized)
+        registration = Registration(
+            urn=urn,
+            type=request.type,
+            name=request.name,
+            custom=request.custom,
+            inputs=cast("dict[str, Any]", rpc.deserialize_properties(request.object)),
+            protect=request.protect,
+            parent=request.parent,
+            dependencies=frozenset(request.dependencies),
+            providers=tuple(provider for provider in providers if provider),
+            ignore_changes=tuple(request.ignoreChanges),
+            delete_before_replace=request.deleteBeforeReplace,
+            create_timeout=request.customTimeouts.create,
+        )
+        try:
+            id_, outputs = self._provider.create(registration)
+        except Skipped:
+            return resource_pb2.RegisterResourceResponse(urn=urn, result=resource_pb2.Result.FAIL)
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=id_, object=_serialized(outputs))
 
 
-@contextmanager
-def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
+def _serialized(values: Mapping[str, Any]) -> Any:
+    """What Pulumi makes of plain values. Nothing is awaited for them, so this needs no event loop."""
     try:
-        yield loop
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+        rpc.serialize_properties(dict(values), {}).send(None)
+    except StopIteration as returned:
+        return returned.value
+    raise AssertionError("a provider returned what is not known yet")
 
 
 @contextmanager
@@ -231,4 +225,3 @@ def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
     finally:
         while rest := asyncio.all_tasks(loop):
             loop.run_until_complete(asyncio.wait(rest))
-        loop.run_until_complete(loop.shutdown_default_executor())

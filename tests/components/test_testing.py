@@ -1,9 +1,8 @@
 """Pulumi's mocks for programs that use the component, as a user's test uses them."""
 
-import gc
+import asyncio
 import json
 import re
-import warnings
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, cast
@@ -18,13 +17,8 @@ from components.testing import Mocks
 from global_integers_core.names import camel
 from local.aws_clients import Aws
 from local.engine import Engine, deploy
-from local.engine.program import _event_loop, _finished
+from local.engine.program import _finished
 from local.stack import State
-
-pytestmark = pytest.mark.filterwarnings(
-    # Pulumi's threads leave their loops open. Where one is collected after its own sockets, it can't be closed either.
-    "ignore:Exception ignored in. <function BaseEventLoop:pytest.PytestUnraisableExceptionWarning"
-)
 
 TWO = ["us-east-1", "eu-west-1"]
 
@@ -41,16 +35,20 @@ def run(mocks: Mocks, program: Callable[[], Any], *, preview: bool = False) -> A
         return pulumi.Output.from_input(program()).apply(found.append, run_with_unknowns=True)
 
     def run() -> None:
-        with _event_loop() as loop, _finished(loop):
+        with asyncio.Runner() as runner, _finished(loop := runner.get_loop()):
             loop.set_exception_handler(lambda _loop, _context: None)  # of what a failed run leaves
             pulumi.runtime.set_mocks(mocks, project="shop", stack="test", preview=preview)
             test()
 
-    with warnings.catch_warnings(action="ignore", category=ResourceWarning):  # Pulumi's threads leave their loops open
+    loops: list[asyncio.AbstractEventLoop] = []
+    new = asyncio.new_event_loop
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "new_event_loop", lambda: loops.append(new()) or loops[-1])
         try:
             copy_context().run(run)
         finally:
-            gc.collect()
+            for loop in loops:  # Pulumi leaves those of its threads open
+                loop.close()
     return found[0]
 
 
