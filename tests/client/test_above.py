@@ -170,6 +170,7 @@ SITUATIONS: dict[str, tuple[dict[str, dict[str, Any]], tuple[str, ...], str]] = 
 """What the regions say, the options, and what is wrong. A region that says nothing isn't asked."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_nobody_can_mint_it_any_more(command: Command, waits: list[float], situation: str) -> None:
     others, options, wrong = SITUATIONS[situation]

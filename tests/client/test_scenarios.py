@@ -16,7 +16,8 @@ CALLERS = ("threads", "tasks", "TypeScript")
 MARKS: dict[tuple[str, str], Sequence[pytest.MarkDecorator]] = {
     **{("deployment", caller): [pytest.mark.server] for caller in CALLERS},
     **{("deployment", caller): [pytest.mark.server, pytest.mark.long] for caller in ("tasks", "TypeScript")},
-    **{("loopback", caller): [pytest.mark.slow] for caller in ("threads", "tasks")},
+    **{("loopback", caller): [pytest.mark.slow] for caller in CALLERS},
+    ("memory", "tasks"): [pytest.mark.slow],
 }
 CASES = [
     pytest.param(name, place, caller, marks=MARKS.get((place, caller), ()), id=f"{name}, {place}, {caller}")

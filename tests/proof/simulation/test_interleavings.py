@@ -38,8 +38,8 @@ ALONE = ("one",)
 
 CASES = {
     "alone": (Case(mints=2, coordinators=ALONE), check_end, 300, None),
-    "alone, unreachable": (Case(mints=1, coordinators=ALONE, unreachable="b"), check_next_run, 1_000, None),
-    "alone, loses": (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000, None),
+    "alone, unreachable": (Case(mints=1, coordinators=ALONE, unreachable="b"), check_next_run, 1_000, "slow"),
+    "alone, loses": (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000, "slow"),
     "two": (Case(mints=0), check_end, 10_000, "long"),
     "two, minting": (Case(mints=1), check_end, 20_000, "long"),
     "two, unreachable": (Case(mints=0, unreachable="b", returns=False), check_next_run, 20_000, "long"),

@@ -115,7 +115,7 @@ def test_the_former_home_refuses_by_the_name_of_the_new_one(request_: ScheduledR
     assert said.startswith("The home region is h2 by now, or is about to be. Set `aws:region` to it and deploy")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 60))])
 def test_two_deployers_with_two_homes_end_in_one(seed: int) -> None:
     random, world = Random(seed), minting()
     runs = {home: move(world, home, home) for home in random.sample([HOME, NEXT, THIRD], 2)}
