@@ -156,19 +156,33 @@ def test_what_is_lost_goes_on_only_if_every_fence_counts(described: str | Absent
 def test_a_fenced_region_mints_for_ten_seconds_at_its_rate(
     before: int | Absent, used: int, seconds: int, left: int
 ) -> None:
-    busy = register("a", window=200_000, granted=NOW - seconds, limit=500 + 200_000)
-    world = world_for()
-    item = items_of(busy)["a"]
-    world.items("a")["c"] = replace(item, issued=item.issued + used)
-    seen = before if isinstance(before, Absent) else replace(item, issued=item.issued + before)
-    found = op.Observation(busy, {"a": seen}, {"a": "a 1"}, NOW - 2)
-    changing = begin_next_epoch(busy, record("b", window=1000), found, doubted=False)
+    world, found = busy(before, used, seconds, NOW - 2)
+    changing = begin_next_epoch(found.register, record("b", window=1000), found, doubted=False)
     SimulatedCoordinator(changing).finish(world.carry_out)
 
     fenced = world.item("a", "c")
     assert fenced is not None
     assert fenced.fenced
     assert fenced.ceiling - fenced.issued == left
+
+
+def test_what_a_scan_found_is_as_old_as_the_scan() -> None:
+    world, found = busy(98_000, 100_000, 1_000, NOW - 5)
+    assert reconciled(world, found).register.regions == ("b",)
+
+    fenced = world.item("a", "c")
+    assert fenced is not None
+    assert fenced.ceiling - fenced.issued == 10 * 2_000 // 4
+
+
+def busy(before: int | Absent, used: int, seconds: int, at: int) -> tuple[World, op.Observation]:
+    """Return a world in which a counter is to leave `a`, and what was found of it before, when `before` were used."""
+    held = register("a", window=200_000, granted=NOW - seconds, limit=500 + 200_000)
+    world = world_for("b", register=held, window=1000)
+    item = items_of(held)["a"]
+    world.items("a")["c"] = replace(item, issued=item.issued + used)
+    seen = before if isinstance(before, Absent) else replace(item, issued=item.issued + before)
+    return world, op.Observation(held, {"a": seen}, {"a": "a 1"}, at)
 
 
 HELD = Item(7, 2, 7, 3, fenced=True, held="token")
