@@ -124,9 +124,12 @@ def test_uwsgi_mints_in_processes_with_threads(urls: dict[str, str], tmp_path: P
     environment = {**os.environ, "PYTHONPATH": PATH, "GLOBAL_INTEGERS_URLS": json.dumps(urls)}
 
     def asked(path: str) -> tuple[int, list[int]]:
-        return httpx.get(f"http://127.0.0.1:{port}/{path}", timeout=HANG, trust_env=False).raise_for_status().json()
+        return client.get(f"http://127.0.0.1:{port}/{path}").raise_for_status().json()
 
-    with subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.DEVNULL) as server:
+    with (
+        httpx.Client(timeout=HANG, trust_env=False) as client,
+        subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.DEVNULL) as server,
+    ):
         try:
             ends = time.monotonic() + HANG
             while not (port := bound_to(log)):
