@@ -71,8 +71,8 @@ check: $(if $(CHANGED),.venv/dev)
 quick-tests: some-tests other-tests
 
 # By two processes, which report to no other one. Each imports and deploys only what its own tests need.
-quick := $(BIN)/python -m pytest -n0 -q -p no:schemathesis -m "not server and not slow and not long"
-some := tests/global_integers_core tests/lambda_ tests/local tests/proof tests/recipes
+quick := $(BIN)/python -m pytest -n0 -q -p no:schemathesis -m "not server and not slow and not long" $(MAKE_TERMOUT:%=--color=yes)
+some := tests/global_integers_core tests/lambda_ tests/local tests/proof tests/recipes tests/tools
 
 some-tests: .venv/dev
 	@$(quick) $(some)

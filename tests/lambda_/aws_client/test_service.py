@@ -84,6 +84,7 @@ def test_new_credentials_and_a_later_second_are_used_at_once(monkeypatch: pytest
     assert (b"Credential=b/" in renewed, b"Security-Token" in without) == (True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
