@@ -107,7 +107,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Look for cycles seldom: otherwise this takes a fifth of the time of all tests that run the program."""
     gc.freeze()
-    gc.set_threshold(100_000, 5, 5)
+    gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
