@@ -104,7 +104,7 @@ def run_program(
     logger.parent = logging.getLogger()
 
     def run() -> None:
-        with asyncio.Runner() as runner, _finished(loop := runner.get_loop()):
+        with _event_loop() as loop:
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(
@@ -218,10 +218,12 @@ def _serialized(values: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
+def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
     """At the end of the block, wait for what a failed run has left on the loop."""
-    try:
-        yield
-    finally:
-        while rest := asyncio.all_tasks(loop):
-            loop.run_until_complete(asyncio.wait(rest))
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        try:
+            yield loop
+        finally:
+            while rest := asyncio.all_tasks(loop):
+                loop.run_until_complete(asyncio.wait(rest))

@@ -17,7 +17,7 @@ from components.testing import Mocks
 from global_integers_core.names import camel
 from local.aws_clients import Aws
 from local.engine import Engine, deploy
-from local.engine.program import _finished
+from local.engine.program import _event_loop
 from local.stack import State
 
 TWO = ["us-east-1", "eu-west-1"]
@@ -35,7 +35,7 @@ def run(mocks: Mocks, program: Callable[[], Any], *, preview: bool = False) -> A
         return pulumi.Output.from_input(program()).apply(found.append, run_with_unknowns=True)
 
     def run() -> None:
-        with asyncio.Runner() as runner, _finished(loop := runner.get_loop()):
+        with _event_loop() as loop:
             loop.set_exception_handler(lambda _loop, _context: None)  # of what a failed run leaves
             pulumi.runtime.set_mocks(mocks, project="shop", stack="test", preview=preview)
             test()

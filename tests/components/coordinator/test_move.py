@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 import pytest
@@ -34,15 +33,9 @@ STANDS: Items = {(HOME, "layouts", "/admitted"): {"token": {"S": "t"}}, (HOME, "
 KNOWN: Items = {(each, "receipts", "/home"): home(HOME, 1) for each in THREE}
 
 
-def moved(items: Items, to: str = NEW, *, protect: bool = True) -> tuple[Deployment, Aws]:
-    """Deploy. What comes of it is kept, as by `deploy`."""
-    return _moved(json.dumps(sorted(items.items())), to, protect)
-
-
-@cache
-def _moved(items: str, to: str, protect: bool) -> tuple[Deployment, Aws]:
-    aws = Aws(items={tuple(place): item for place, item in json.loads(items)})
-    return deploy(config(*THREE, home=to, protect=protect), aws=aws), aws
+def moved(items: Items, to: str = NEW, **settings: Any) -> tuple[Deployment, Aws]:
+    aws = Aws(items=items)
+    return deploy(config(*THREE, home=to, **settings), aws=aws), aws
 
 
 def follows(deployment: Deployment) -> str:
