@@ -79,6 +79,15 @@ def with_trace(script: str) -> str:
     return script.replace('"error": str(e)})', '"error": traceback.format_exc()})')
 
 
+@replaces(RUNTIME, "_PYTHON_WORKER_SCRIPT", "\n    _ms_install_invoke_depth()")
+def plain(script: str) -> str:
+    """Let a function start without botocore, by which ministack finds functions that call themselves: ours don't.
+
+    And it keeps nothing that it has compiled: on AWS, its folder can't be written.
+    """
+    return script.replace("\n    _ms_install_invoke_depth()", "\n    sys.dont_write_bytecode = True")
+
+
 @replaces(RUNTIME.Worker, "_spawn", "self._proc.stdout.readline()")
 def within_timeout(spawn: Callable[[Any], None], worker: Any) -> None:
     """Let a function's start end with its timeout. ministack would wait for it without end."""
