@@ -8,6 +8,7 @@ didn't answer is forgotten, as after a kill, and the next one goes on. Log lines
 import asyncio
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -23,6 +24,9 @@ from ..paths import start_afresh
 from .patches import ministack
 
 READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List", "Search", "Filter")
+
+QUERY = re.compile(rb"Action=(\w+)")
+"""The beginning of a request's body in the protocol of IAM."""
 
 ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 """DynamoDB's operations that change items only. No other service has one of these names."""
@@ -52,11 +56,12 @@ EMPTY = "DELETE FROM saved WHERE kind = ? AND owner = ?"
 LINES = {"queries", "log_records"}
 """Stores of the logs that aren't saved: they have lines, of which there may be very many."""
 
-EMPTIED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "dynamodb": ("tables", {"items": {}, "ItemCount": 0, "TableSizeBytes": 0, "_index_members": None}),
-    "cloudwatch_logs": ("log_groups", {"streams": {}}),
+LARGE: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "dynamodb": {"tables": {"items": {}, "ItemCount": 0, "TableSizeBytes": 0, "_index_members": None}},
+    "cloudwatch_logs": {"log_groups": {"streams": {}}},
+    "cloudwatch": {},
 }
-"""Service → a store that has very much, and what its entries have in place of that.
+"""Service whose state isn't copied, for it has much → a store that has very much → what its entries have instead.
 
 Items are rows of their own. ministack counts them as they are put back, and builds indexes anew.
 """
@@ -81,7 +86,7 @@ class Saved:
         self._numbers = numbers
         self._app, self._persistence = ministack("app"), ministack("core.persistence")
         self._dynamodb = dynamodb = ministack("services.dynamodb")
-        self._large = {service: ministack(f"services.{service}") for service in EMPTIED}
+        self._large = {service: ministack(f"services.{service}") for service in LARGE}
         self._stores = {name: [*one.get_state().keys() - LINES] for name, one in self._large.items()}
         """The names of their stores."""
         self._changes: list[tuple[str, tuple[Any, ...]]] = []
@@ -179,10 +184,10 @@ class Saved:
     def _states(self) -> dict[str, str]:
         """Return the state of every service, by name: of DynamoDB without items, of the logs without lines."""
         known = self._app._build_persistence_save_dict()
-        states: dict[str, Any] = {name: state() for name, state in known.items() if name not in EMPTIED}
-        for service, (store, instead) in EMPTIED.items():
+        states: dict[str, Any] = {name: state() for name, state in known.items() if name not in LARGE}
+        for service, replaced in LARGE.items():
             states[service] = {name: getattr(self._large[service], f"_{name}") for name in self._stores[service]}
-            states[service][store] = _each(states[service][store], instead)
+            states[service] |= {name: _each(states[service][name], instead) for name, instead in replaced.items()}
         states["numbers"] = [[list(key), number] for key, number in self._numbers.items()]
         return {name: json.dumps(state, default=self._persistence._json_default) for name, state in states.items()}
 
@@ -239,23 +244,26 @@ class Saved:
         """Return an ASGI application that restores what was saved, and answers no request before what it changed is."""
 
         async def called(scope: Scope, receive: Receive, send: Send) -> None:
+            beginning = list[bytes]()
+
             async def sent(message: Scope) -> None:
                 if message["type"] == "http.response.start" and not _is_a_functions(scope):
-                    self._changed = self._changed or _may_change(scope)
+                    self._changed = self._changed or _may_change(scope, b"".join(beginning[:1]))
                     await self._written_down()
                 await send(message)
 
             async def received() -> Scope:
                 message = await receive()
-                if message["type"] == "lifespan.startup":
+                if message["type"] == "http.request":
+                    beginning.append(message.get("body", b"")[:100])
+                elif message["type"] == "lifespan.startup":
                     self.restore()
                 elif message["type"] == "lifespan.shutdown":
                     self._changed = True  # by a schedule, without a request
                     self._write()
                 return message
 
-            is_http = scope["type"] == "http"
-            await app(scope, receive if is_http else received, sent if is_http else send)
+            await app(scope, received, sent if scope["type"] == "http" else send)
 
         return called
 
@@ -295,10 +303,11 @@ def _is_a_functions(scope: Scope) -> bool:
     return path.startswith("/_aws/") or path.endswith("/invocations")
 
 
-def _may_change(scope: Scope) -> bool:
-    """Return whether a request may have changed anything but items."""
+def _may_change(scope: Scope, body: bytes) -> bool:
+    """Return whether a request, whose body begins so, may have changed anything but items."""
     if scope["method"] in ("GET", "HEAD", "OPTIONS") and b"Action=" not in scope["query_string"]:
         return False
     target = next((value for name, value in scope["headers"] if name == b"x-amz-target"), b"")
-    action = target.rpartition(b".")[2].decode("latin-1")
-    return not action.startswith(READS + ITEMS)
+    asked = QUERY.match(body)
+    action = (asked[1] if asked else target.rpartition(b".")[2]).decode("latin-1")
+    return not action.startswith(READS + ITEMS) or action.endswith("Token")  # GetSessionToken makes one

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from local.aws_clients import Aws
-from local.server.saved import DATABASE, SCHEMA
+from local.server.saved import DATABASE, SCHEMA, _may_change
 from tests.local.machine import HANGING, Machine, integers_of, mint, up
 
 pytestmark = pytest.mark.server
@@ -80,6 +80,29 @@ def test_after_a_kill_callers_reach_what_the_next_up_deploys(fresh: Machine, las
     status = fresh.run("status").stdout
     assert "us-east-1: mints, offset 1 of stride 1\n" in status
     assert "callers reach version" not in status
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "changes"),
+    [
+        ("GET", "/2015-03-31/functions/mint", False),
+        ("PUT", "/2015-03-31/functions/mint", True),
+        ("GET", "/?Action=DeleteRole", True),
+        ("POST", "Action=GetRole&RoleName=mint", False),
+        ("POST", "Action=DeleteRole&RoleName=mint", True),
+        ("POST", "Action=GetSessionToken", True),
+        ("POST", "RoleName=mint&Action=GetRole", True),
+        ("POST", "DynamoDB_20120810.DescribeTable", False),
+        ("POST", "DynamoDB_20120810.PutItem", False),
+        ("POST", "DynamoDB_20120810.DeleteTable", True),
+    ],
+)
+def test_what_may_change_a_state_is_known_by_its_name(method: str, asked: str, changes: bool) -> None:
+    """By the path, the beginning of the body or the header. Whatever isn't known may change one."""
+    headers = [(b"x-amz-target", asked.encode())] if asked.startswith("DynamoDB") else []
+    scope = {"method": method, "headers": headers, "query_string": asked.partition("?")[2].encode()}
+
+    assert _may_change(scope, b"" if headers or asked.startswith("/") else asked.encode()) == changes
 
 
 def test_an_answer_is_on_the_disk_before_it_is_given(tmp_path: Path) -> None:
