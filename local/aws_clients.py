@@ -4,9 +4,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -24,6 +23,11 @@ BUILT_IN: dict[str, tuple[None, None, Any, Any]] = {
     for name, (_, _, default, convert) in botocore.session.Session.SESSION_VARIABLES.items()
 } | dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
 """botocore's settings with their defaults: none is read from the environment or from the user's files."""
+
+SESSION: Any = botocore.session.Session(session_vars=BUILT_IN)
+"""What all clients have in common: the models of services, which are large, are read once."""
+
+_creating = Lock()
 
 
 GONE = re.compile("NoSuch|NotFound")
@@ -53,10 +57,8 @@ class Aws:
 
     def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test")) -> None:
         self.endpoint = endpoint
-        core = botocore.session.Session(session_vars=BUILT_IN)
-        self.session = boto3.Session(botocore_session=core, aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
+        self._of_each = {"endpoint_url": endpoint, "aws_access_key_id": keys[0], "aws_secret_access_key": keys[1]}
         self._clients: dict[tuple[str, str], Any] = {}
-        self._lock = Lock()
 
     @overload
     def client(self, service: Literal["dynamodb"], region: str) -> "DynamoDBClient": ...
@@ -66,12 +68,12 @@ class Aws:
     def client(self, service: str, region: str) -> Any: ...
     def client(self, service: str, region: str) -> Any:
         """Return the client of a service in a region."""
-        with self._lock:
+        with _creating:
             if (service, region) not in self._clients:
                 # 900 s: the coordinator may take as long as a function may run, and is asked once. Other calls are
                 # repeated: the server answers 500 now and then where several threads ask at once.
                 retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
                 config = Config(read_timeout=900, retries=retries, proxies={})
-                client: Any = cast("Any", self.session).client
-                self._clients[service, region] = client(service, region, endpoint_url=self.endpoint, config=config)
+                made = SESSION.create_client(service, region, config=config, **self._of_each)
+                self._clients[service, region] = made
             return self._clients[service, region]

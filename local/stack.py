@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -24,9 +25,12 @@ RESERVED = frozenset({"server", "gateway", "domain"})
 """Stacks can't be called so: the records of processes have these names in the state folder."""
 
 
+_parsed = cache(yaml.safe_load)
+
+
 def project() -> dict[str, Any]:
     """Return `Pulumi.yaml`."""
-    return yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
+    return _parsed((ROOT / "Pulumi.yaml").read_text())
 
 
 def stacks() -> list[str]:
