@@ -1,6 +1,5 @@
 """A resource's inputs as JSON, and those that `ignore_changes` names: they keep the value that was recorded before."""
 
-import base64
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -11,17 +10,18 @@ from typing import Any, cast
 import pulumi
 
 from ..paths import LocalError
+from ..resources.lambda_ import archived
 
 
 def as_json(value: Any) -> Any:
-    """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs."""
+    """Return inputs as JSON. An archive is zipped with fixed times, so equal files are equal inputs (`archived`)."""
     match value:
         case pulumi.AssetArchive():
             target = io.BytesIO()
-            with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
+            with zipfile.ZipFile(target, "w") as zipped:
                 for name, asset in sorted(cast("dict[str, Any]", value.assets).items()):
                     zipped.writestr(zipfile.ZipInfo(name), _content(asset))
-            return base64.b64encode(target.getvalue()).decode()
+            return archived(target.getvalue())
         case pulumi.FileArchive():
             files = {str(path.relative_to(value.path)): path for path in Path(value.path).rglob("*") if path.is_file()}
             return as_json(pulumi.AssetArchive({name: pulumi.FileAsset(path) for name, path in files.items()}))

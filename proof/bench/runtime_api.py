@@ -6,7 +6,6 @@ its Python; nothing of this checkout.
 """
 
 import asyncio
-import base64
 import io
 import json
 import os
@@ -24,6 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
+from local.resources.lambda_ import ARCHIVES
 from proof.faulty_server import Request, Response, Server
 
 API = "/2018-06-01/runtime/"
@@ -34,8 +34,8 @@ POLL = 0.05
 
 
 def unpack(code: str, folder: Path) -> None:
-    """Unpack an archive, a zip file as base64 text (`local/engine/inputs.py` makes it so), into a folder."""
-    with zipfile.ZipFile(io.BytesIO(base64.b64decode(code))) as zipped:
+    """Unpack an archive, which a function's inputs name so (`local/resources/lambda_.py`), into a folder."""
+    with zipfile.ZipFile(io.BytesIO(ARCHIVES[code])) as zipped:
         zipped.extractall(folder)
 
 

@@ -1,6 +1,5 @@
 """Registrations as the program makes them, for tests that give them to the engine themselves."""
 
-import base64
 import io
 import json
 import zipfile
@@ -12,6 +11,7 @@ from components.function import trusting
 from local.aws_clients import Aws
 from local.engine import Engine
 from local.engine.program import Registration
+from local.resources.lambda_ import archived
 from local.stack import State
 
 HOME = "us-east-1"
@@ -77,7 +77,7 @@ def function(name: str, source: str, variables: dict[str, str], region: str = HO
             "applicationLogLevel": "WARN",
             "systemLogLevel": "WARN",
         },
-        "code": base64.b64encode(archive.getvalue()).decode(),
+        "code": archived(archive.getvalue()),
     }
     return registration("aws:lambda/function:Function", name, {**inputs, **changed})
 

@@ -1,6 +1,5 @@
 """Inputs as JSON: equal ones are equal, whatever the files' times. Those that `ignore_changes` names."""
 
-import base64
 import io
 import os
 import zipfile
@@ -11,6 +10,7 @@ import pytest
 
 from local.engine.inputs import as_json, with_ignored
 from local.paths import LocalError
+from local.resources.lambda_ import ARCHIVES
 
 
 def test_whole_numbers_are_integers_again() -> None:
@@ -30,7 +30,7 @@ def test_an_archive_is_its_files_and_texts_and_not_their_times(tmp_path: Path) -
     os.utime(tmp_path / "a.py", (0, 0))
 
     assert archive("b.py", "a.py") == before
-    with zipfile.ZipFile(io.BytesIO(base64.b64decode(before))) as zipped:
+    with zipfile.ZipFile(io.BytesIO(ARCHIVES[before])) as zipped:
         assert {name: zipped.read(name).decode() for name in zipped.namelist()} == {
             "mint/a.py": "a.py",
             "mint/b.py": "b.py",

@@ -3,7 +3,6 @@
 On AWS, each of these depends on the qualifier with which a function is called.
 """
 
-import base64
 import json
 import time
 import urllib.error
@@ -16,7 +15,7 @@ import pytest
 from local.aws_clients import Aws
 from local.engine.program import Registration
 from local.operator_commands import OPENER
-from local.resources.lambda_ import SOON
+from local.resources.lambda_ import ARCHIVES, SOON
 from tests.local.callers import allowing, user
 from tests.local.machine import HANGING
 from tests.local.registrations import HOME, alias, function, retries, role, up
@@ -164,7 +163,7 @@ def test_a_function_is_changed_once_at_a_time(aws: Aws, name: str) -> None:
     client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig=SOON)
     client.update_function_configuration(FunctionName=name, Description="2")
 
-    code = {"ZipFile": base64.b64decode(function(name, SAYS_ITS_ARN, {}).inputs["code"])}
+    code = {"ZipFile": ARCHIVES[function(name, SAYS_ITS_ARN, {}).inputs["code"]]}
     role_arn = f"arn:aws:iam::000000000000:role/{name}"
     made: Any = {"Runtime": "python3.14", "Handler": "answer.handler", "Role": role_arn}
     client.create_function(FunctionName=f"{name}-new", Code=code, **made)

@@ -1,12 +1,12 @@
 """Functions, and who may call them."""
 
-import base64
 from collections import Counter
 
 import pytest
 
 from local.aws_clients import Aws
 from local.paths import LocalError
+from local.resources.lambda_ import archived
 from tests.local.registrations import HOME, function, invoked, role, up
 
 CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
@@ -29,7 +29,7 @@ def test_the_settings_from_before_undo_half_an_update(aws: Aws, name: str) -> No
     before = function(name, CODE, {"SAYS": "one"})
     up(aws, role(name), before)
     with pytest.raises(LocalError, match=name):
-        up(aws, role(name), function(name, CODE, {"SAYS": "two"}, code=base64.b64encode(b"no archive").decode()))
+        up(aws, role(name), function(name, CODE, {"SAYS": "two"}, code=archived(b"no archive")))
 
     assert up(aws, role(name), before)[1] == Counter(unchanged=1, updated=1)
     assert invoked(aws, name) == "one"

@@ -15,7 +15,6 @@ differences:
     .venv/bin/python -m pytest -n0 -s -m long tests/local/server/test_facts.py
 """
 
-import base64
 import json
 import re
 from pathlib import Path
@@ -26,7 +25,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws_clients import ANYWHERE, Aws
-from local.resources.lambda_ import SOON
+from local.resources.lambda_ import ARCHIVES, SOON
 from local.server.ministack_server import FUNCTION_URLS
 from tests.local.machine import HANGING
 from tests.local.registrations import function
@@ -87,7 +86,7 @@ class World(dict[str, Any]):
     """What a fact's placeholders stand for."""
 
     def __init__(self, aws: Aws, name: str) -> None:
-        super().__init__(name=name, zip=base64.b64decode(function(name, SOURCE, {}).inputs["code"]))
+        super().__init__(name=name, zip=ARCHIVES[function(name, SOURCE, {}).inputs["code"]])
         self._aws = aws
 
     def __missing__(self, name: str) -> Any:
