@@ -21,7 +21,7 @@ from global_integers_core.names import camel
 from local.paths import ROOT
 from proof.bench import price, public_stack, strangers
 from proof.bench.price_list import ALARM, COMPOSITE_ALARM, DASHBOARD, HTTP_API_REQUEST, METRIC, REST_API_REQUEST
-from proof.simulation.losses import action, all_losses, causes, outcome
+from proof.simulation.losses import Losses, action, all_losses, outcome
 from proof.simulation.transcript import play
 from tests.components.registrations import REGISTERED, renewed
 from tests.components.running import HOME, THREE, stack_metrics
@@ -109,11 +109,26 @@ def refusals() -> list[str]:
     for losses in all_losses():
         if len(losses.regions) == 1 and not losses.warm:
             for refusal in outcome(losses):
-                found.setdefault((shown(refusal), action(refusal)), set()).add(causes(losses))
+                found.setdefault((shown(refusal), action(refusal)), set()).add(_causes(losses))
     return sorted(
         f"| {'; or '.join(sorted(_fewest(lost)))} | {refusal} | {todo[0].upper()}{todo[1:]}. |\n"
         for (refusal, todo), lost in found.items()
     )
+
+
+def _causes(losses: Losses) -> frozenset[str]:
+    """Return in words what is lost, however it is lost."""
+    words = {
+        "the layouts table was lost": losses.layouts not in ("present", "without its registers"),
+        "the registers were lost": losses.layouts == "without its registers",
+        "the mirror was lost": losses.mirror != "present",
+        "the receipts tables were lost": losses.receipts != "present",
+        "a counters table was lost": bool({"recreated", "restored"} & {*losses.regions}),
+        "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
+        "Pulumi's state was lost": not losses.remembered,
+        "a floor and an answer stand in the settings": losses.answered,
+    }
+    return frozenset(word for word, lost in words.items() if lost)
 
 
 def _fewest(lost: set[frozenset[str]]) -> list[str]:

@@ -202,21 +202,6 @@ def action(refusal: str) -> str:
     raise Stuck(f"nothing to do: {refusal}")
 
 
-def causes(losses: Losses) -> frozenset[str]:
-    """Return in words what is lost, however it is lost."""
-    words = {
-        "the layouts table was lost": losses.layouts not in ("present", "without its registers"),
-        "the registers were lost": losses.layouts == "without its registers",
-        "the mirror was lost": losses.mirror != "present",
-        "the receipts tables were lost": losses.receipts != "present",
-        "a counters table was lost": bool({"recreated", "restored"} & {*losses.regions}),
-        "a region doesn't answer": "unreachable" in losses.regions or not losses.role,
-        "Pulumi's state was lost": not losses.remembered,
-        "a floor and an answer stand in the settings": losses.answered,
-    }
-    return frozenset(word for word, lost in words.items() if lost)
-
-
 ABOVE = 10_000
 """What an operator finds in the data: above all integers and ceilings."""
 

@@ -16,7 +16,7 @@ from tools.generated import shown
 PARTS = 4
 """So that several processes share the work."""
 
-FEW = 600
+FEW = 200
 
 NOTHING = Losses(("present",), "present", "present", "present", remembered=True, role=True, answered=False, warm=True)
 """The cell in which nothing is lost."""

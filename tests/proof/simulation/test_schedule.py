@@ -10,7 +10,7 @@ import pytest
 from local.paths import ROOT
 from proof.simulation.schedule import RandomSchedule
 
-LOSSES = {1: 450, 2: 300, 3: 150}
+LOSSES = {1: 200, 2: 150, 3: 100}
 """How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with more, an answer may be needed. `make search` runs 100,000."""
 
