@@ -26,7 +26,7 @@ def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Pope
     """Start it. Every process that it starts has the folder in its environment."""
     program = f"import sys; {prepared}; from proof.chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
     start = ["-c", program] if prepared else ["-m", "proof.chaos"]
-    options = (*options, "--seed", "12", "--pace", "0.03")  # other tests run at the same time
+    options = (*options, "--seed", "12", "--pace", "0.1")  # other tests run at the same time
     return subprocess.Popen(
         [sys.executable, *start, *options],
         cwd=ROOT,
