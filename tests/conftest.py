@@ -27,9 +27,13 @@ pytest_plugins = [
 
 LONGEST = (
     "proof/simulation/test_interleavings",
+    "proof/simulation/test_losses",
     "client/test_integers",
     "proof/simulation/test_schedule",
     "proof/chaos/",
+    "upgrade/",
+    "docs/test_site",
+    "docs/test_tasks",
     "local/",
     "recipes/",
 )

@@ -61,7 +61,7 @@ LARGE: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "cloudwatch_logs": {"log_groups": {"streams": {}}},
     "cloudwatch": {},
 }
-"""Service whose state isn't copied, for it has much → a store that has very much → what its entries have instead.
+"""Service with so much that its state isn't copied → its store with the most → what entries of that have instead.
 
 Items are rows of their own. ministack counts them as they are put back, and builds indexes anew.
 """
