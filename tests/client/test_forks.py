@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,9 @@ def test_uwsgi_mints_in_processes_with_threads(urls: dict[str, str], tmp_path: P
     environment = {**os.environ, "PYTHONPATH": PATH, "GLOBAL_INTEGERS_URLS": json.dumps(urls)}
 
     def asked(path: str) -> tuple[int, list[int]]:
-        return client.get(f"http://127.0.0.1:{port}/{path}").raise_for_status().json()
+        with suppress(httpx.RemoteProtocolError):  # uWSGI closes one connection of a thousand, whatever it serves
+            return client.get(f"http://127.0.0.1:{port}/{path}").raise_for_status().json()
+        return asked(path)
 
     with (
         httpx.Client(timeout=HANG, trust_env=False) as client,
