@@ -76,7 +76,7 @@ def kills(lost: str = "") -> Iterator[CheckedWorld]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("then", [NEXT, HOME, THIRD])
+@pytest.mark.parametrize("then", [NEXT, *(pytest.param(home, marks=pytest.mark.long) for home in (HOME, THIRD))])
 def test_killed_after_any_step_it_is_repeated_reverted_or_goes_elsewhere(then: str) -> None:
     for world in kills():
         moved(world, then)
