@@ -74,6 +74,5 @@ class Aws:
                 # repeated: the server answers 500 now and then where several threads ask at once.
                 retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
                 config = Config(read_timeout=900, retries=retries, proxies={})
-                made = SESSION.create_client(service, region, config=config, **self._of_each)
-                self._clients[service, region] = made
+                self._clients[service, region] = SESSION.create_client(service, region, config=config, **self._of_each)
             return self._clients[service, region]

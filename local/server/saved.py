@@ -244,18 +244,19 @@ class Saved:
         """Return an ASGI application that restores what was saved, and answers no request before what it changed is."""
 
         async def called(scope: Scope, receive: Receive, send: Send) -> None:
-            beginning = list[bytes]()
+            beginning = b""
 
             async def sent(message: Scope) -> None:
                 if message["type"] == "http.response.start" and not _is_a_functions(scope):
-                    self._changed = self._changed or _may_change(scope, b"".join(beginning[:1]))
+                    self._changed = self._changed or _may_change(scope, beginning)
                     await self._written_down()
                 await send(message)
 
             async def received() -> Scope:
+                nonlocal beginning
                 message = await receive()
                 if message["type"] == "http.request":
-                    beginning.append(message.get("body", b"")[:100])
+                    beginning = beginning or message.get("body", b"")[:100]
                 elif message["type"] == "lifespan.startup":
                     self.restore()
                 elif message["type"] == "lifespan.shutdown":
